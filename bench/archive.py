@@ -14,7 +14,7 @@ template of 64x64. Rows:
 
 Each runs for about so many seconds. On the CPU all have one core but for the last, which has two; with --gpu all have
 all cores, and workers half a GPU. Ray's own processes have no others. `start_s` is what passes before the first unit
-begins, `search_s` the rest. What is compared are frames a second of `search_s`; `of_5_min` has the start in it, for a
+begins, `search_s` the rest. What is compared are frames per second of `search_s`; `of_5_min` has the start in it, for a
 run of that length. `cpu_ms` is the time of cores that a frame takes, in all processes, Ray's among them: what other work
 on the machine changes least. It takes four and a half times as long as the seconds, and some for the videos.
 """

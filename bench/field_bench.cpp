@@ -46,6 +46,7 @@ struct Way {
 
 FieldSettings search(int window, FieldSubpixel subpixel) {
   FieldSettings s;
+  s.budget = {0, 0};  // what it costs is measured
   s.windows = {window};
   s.subpixel = subpixel;
   return s;

@@ -78,7 +78,7 @@ def best_of_families(rows):
 
 
 def every_variant(rows):
-    """A line a variant, a column a problem, ms of a launch."""
+    """One line per variant, one column per problem, ms of a launch."""
     rows = [row for row in rows if row.step == 'kernel']
     cases = order(row.case for row in rows)
     ms = {(row.variant, row.case): row.ms for row in rows}

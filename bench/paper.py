@@ -3,18 +3,18 @@
 """The evaluation of the paper, on the machine at hand: its problems by every family and by cuFFT.
 
     paper.py measure --checkcorr=build/tests/checkcorr/checkcorr CSV
-    paper.py report CSV... --figures=docs/images [--docs=docs/paper.md]
+    paper.py report CSV... [--figures=docs/images]
 
-`measure` needs nothing but the program and takes about a minute on an H200. `report` draws the figures (with Matplotlib)
-and prints the tables, what is published beside what was measured, or puts them between the marks in a page.
+`measure` needs nothing but the program and takes about a minute on an H200. `report` prints the tables, with published
+figures beside the measured ones, and draws the figures (with Matplotlib).
 """
 import argparse
 import pathlib
+import sys
 
 from published import measuring, writing
 from published.results import Results, choices, published
 
-BEGIN, END = '<!-- paper: begin -->\n', '<!-- paper: end -->\n'
 EVERY = {'cuda': 1e10, 'cpu': 1e8}  # products
 MOST = {'cuda': float('inf'), 'cpu': 3e8}
 
@@ -35,7 +35,6 @@ def parse(arguments):
     report.add_argument('csv', type=pathlib.Path, nargs='+')
     report.add_argument('--figures', type=pathlib.Path, help='a folder for them; default: none are drawn')
     report.add_argument('--format', default='svg', help='of figures: svg (default) or png')
-    report.add_argument('--docs', type=pathlib.Path, help='a page with marks to put the tables between')
     return parser.parse_args(arguments)
 
 
@@ -52,13 +51,8 @@ def report(options):
     if options.figures:
         from published import drawing  # pylint: disable=import-outside-toplevel
         for path in drawing.draw(results, figures, options.figures, options.format):
-            print(path)
-    text = '\n'.join(writing.report(results, figures, choices())) + '\n'
-    if not options.docs:
-        print(text, end='')
-        return
-    before, rest = options.docs.read_text(encoding='utf-8').split(BEGIN)
-    options.docs.write_text(before + BEGIN + text + END + rest.split(END)[1], encoding='utf-8')
+            print(path, file=sys.stderr)
+    print('\n'.join(writing.report(results, figures, choices())))
 
 
 def main(arguments=None):

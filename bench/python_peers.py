@@ -5,9 +5,9 @@
     python_peers.py [--output=FILE] [--seconds=0.1] [--only=correlate|match] [--page=FILE]
 
 A ratio is the peer's time over ours: above 1 ours is quicker. Programs take turns, in the other order every second turn,
-and the median counts. Correlations are compared with the faster of SciPy's two, `correlate2d` where that makes up to
-1e8 products and `fftconvolve`; matchTemplate with cv2's, on noise, whose content does not matter to either. With --page
-the tables of docs/python.md are replaced by these.
+and the least time counts, to which other programs only add. Correlations are compared with the faster of SciPy's two,
+`correlate2d` where that makes up to 1e8 products and `fftconvolve`; matchTemplate with cv2's, on noise, whose content
+does not matter to either. With --page the tables of docs/python.md are replaced by these.
 """
 import argparse
 import csv
@@ -32,11 +32,11 @@ FRAMES, TEMPLATES = ((640, 480), (1920, 1080)), (16, 64, 256)
 METHODS = ('SQDIFF', 'SQDIFF_NORMED', 'CCORR', 'CCORR_NORMED', 'CCOEFF', 'CCOEFF_NORMED')
 COLUMNS = ('function', 'type', 'method', 'image', 'template', 'xcorr_ms', 'peer_ms', 'peer', 'ratio')
 MOST_DIRECT = 1e8  # products, for which SciPy needs some tenths of a second
-LEAST_TURNS = 3
+LEAST_TURNS = 5
 
 
 def in_turn(runs, seconds):
-    """The median time of each, in milliseconds."""
+    """The least time of each, in milliseconds."""
     times = {name: [] for name in runs}
     for run in runs.values():
         run()
@@ -47,7 +47,7 @@ def in_turn(runs, seconds):
             start = time.perf_counter()
             run()
             times[name].append(1000 * (time.perf_counter() - start))
-    return {name: statistics.median(of_one) for name, of_one in times.items()}
+    return {name: min(of_one) for name, of_one in times.items()}
 
 
 def row(function, type_, method, image, template, runs, seconds):
@@ -94,9 +94,10 @@ def matches(seconds):
 
 
 def machine():
-    """Of the processor, the cores that this process may use, and what was compared."""
+    """Of the processor, the cores that this process may use and what runs on them, and what was compared."""
     model = re.search(r'^model name\s*: (.*)$', pathlib.Path('/proc/cpuinfo').read_text(), re.MULTILINE)
-    return (f'{model[1] if model else platform.machine()}, {len(os.sched_getaffinity(0))} cores; xcorr {xcorr.__version__}, '
+    return (f'{model[1] if model else platform.machine()}, {len(os.sched_getaffinity(0))} cores, '
+            f'load {os.getloadavg()[1]:.0f} with what else ran in five minutes; xcorr {xcorr.__version__}, '
             f'NumPy {numpy.__version__}, SciPy {scipy.__version__}, OpenCV {cv2.__version__}')
 
 

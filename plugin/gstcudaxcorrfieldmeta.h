@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading the displacement fields that the element `cudaxcorrfield` measured: plain C, inline,
- * needs nothing but GStreamer.
+ * Reads the displacement fields of the element `cudaxcorrfield`: plain C, inline, needs nothing but
+ * GStreamer.
  *
  * The element attaches a custom meta "GstCudaXCorrFieldMeta" to each frame, which is a GstStructure
  * and can be read without this header too (from Python, say). Since it has no tags, videoconvert,
@@ -20,19 +20,19 @@
  *     with; "unmeasured", the frame or the settings do not permit it, as a warning says
  *   frame-width, frame-height (int), pts (guint64), reference-pts (guint64, GST_CLOCK_TIME_NONE for
  *     a file), processing-time (guint64, ns), backend (string)
- *   valid (double): the share of windows whose status is 0, of those that are not masked
+ *   valid (double): the share of interrogation windows with status 0 among those not masked
  *   mean-x, mean-y, median-x, median-y (double): of the displacements of valid windows, pixels
- *   rms (double): root of the mean square of their lengths
+ *   rms (double): root mean square of their lengths
  *   columns, rows (int): of the grid; 0 without a field. Windows at places are one row, as in their
  *     file
  *   window, spacing (int): pixels; a spacing of 0 with a field: windows at places
  *   x, y, dx, dy, dx-by-x, dx-by-y, dy-by-x, dy-by-y, score, ratio, sigma, status (GBytes): an
  *     array each of columns * rows 32-bit floats in the machine's byte order, row by row
  *
- * Of a window x and y are its centre in the reference (centres of pixels are whole), dx and dy its
- * displacement in pixels, right and down; dx-by-y and the like by how much that changes from pixel
- * to pixel; score -1 to 1; ratio that of the best score to the second peak's; sigma the noise of
- * each component, 0: not known; status 0 ok, 1 replaced, 2 masked, 3 out of range, 4 flat. Nothing
+ * For each window x and y are its centre in the reference (centres of pixels are whole), dx and dy
+ * its displacement in pixels, right and down, dx-by-y and the like the gradient of that per pixel.
+ * score is -1 to 1; ratio is that of the best score to the second peak's; sigma is the noise of
+ * each component, 0: unknown; status is 0 ok, 1 replaced, 2 masked, 3 out of range, 4 flat. Nothing
  * is ever NaN or infinite.
  */
 #ifndef GST_CUDA_XCORR_FIELD_META_H

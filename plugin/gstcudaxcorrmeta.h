@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading what the element `cudaxcorr` found: plain C, inline, needs nothing but GStreamer.
+ * Reads the results of the element `cudaxcorr`: plain C, inline, needs nothing but GStreamer.
  *
  * The element attaches a custom meta "GstCudaXCorrMeta" to each frame, which is a GstStructure and
  * can be read without this header too (from Python, say). Since it has no tags, videoconvert,
@@ -19,9 +19,11 @@
  *   frame-width, frame-height (int), pts (guint64), processing-time (guint64, ns),
  *   backend, kernel (string), analysed (boolean; FALSE for a frame that was skipped),
  *   camera (string; the property `camera-id`, where it is set),
- *   utc (string, RFC 3339, ns; where the source says by a GstReferenceTimestampMeta in Unix or NTP
- *   time when the frame was taken),
- *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order)
+ *   utc (string, RFC 3339, ns; when the frame was taken, if the source says so by a
+ *   GstReferenceTimestampMeta in Unix or NTP time),
+ *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order),
+ *   events (GstValueArray of GstStructure "event"; with the property `events`: labels that have
+ *   appeared or are gone; docs/meta.md has their fields)
  */
 #ifndef GST_CUDA_XCORR_META_H
 #define GST_CUDA_XCORR_META_H
@@ -41,10 +43,10 @@ G_BEGIN_DECLS
 
 /**
  * GstCudaXCorrPeak:
- * @template_index: which template, counted from 0 among those that there were then
+ * @template_index: index of the template among those of that frame, from 0
  * @template_id: the template's own number, from 1, which it keeps when others are added or removed;
  *     the one that `add-template` and `capture-template` return
- * @label: (transfer none): the template's label, of a file its name without extension; lives as
+ * @label: (transfer none): the template's label, for a file its name without extension; lives as
  *     long as the result
  * @id: number of the track that this peak belongs to, 0: none, without `track`
  * @x: left edge in pixels of the analysed frame, to a fraction of a pixel with `subpixel`
@@ -58,15 +60,15 @@ G_BEGIN_DECLS
  * @center_x: the template's centre in pixels of the analysed frame; centres of pixels are whole, so
  *     that of an upright template is @x + (@width - 1) / 2
  * @center_y: the same downwards
- * @angle: by how many degrees the template is turned, counter-clockwise as seen, -180 to 180; @x to
- *     @height are its upright bounds
+ * @angle: rotation in degrees, counter-clockwise as seen, -180 to 180; @x to @height are the
+ * upright bounds
  * @scale: its size as a factor
  * @corners: x and y of its upper left, upper right, lower right and lower left corner as it lies in
- *     the frame: of an upright template first @x - 0.5 and @y - 0.5
- * @score: the method's score at the whole-pixel position; of the template with the contrast
- * inverted when @inverted; that of a window of zeros when @lost
- * @confidence: how sure it is that the place is right, 0 to 1; 0 when @lost. Without `track` how
- *     close the match is, 1 for an identical copy
+ *     the frame: for an upright template they begin with @x - 0.5 and @y - 0.5
+ * @score: the method's score at the whole-pixel position; when @inverted, for the template with
+ *     inverted contrast; when @lost, that of a black template window
+ * @confidence: with `track`, how sure the place is, 0 to 1; 0 when @lost; else -1
+ * @similarity: without `track`, how close the match is, 0 to 1, 1 for an identical copy; else -1
  * @inverted: %TRUE if the match has the opposite contrast, dark where the template is bright
  * @lost: %TRUE if the track was not detected in this frame: the place is the last one known
  * @state: (transfer none): "tentative", "tracked" or "lost" for a track, else "none"; lives as long
@@ -85,7 +87,7 @@ typedef struct {
   gdouble center_x, center_y, angle, scale;
   gdouble corners[8];
   gdouble score;
-  gdouble confidence;
+  gdouble confidence, similarity;
   gboolean inverted;
   gboolean lost;
   const gchar* state;
@@ -115,8 +117,8 @@ static inline const GstStructure* gst_cuda_xcorr_get_structure(GstBuffer* buffer
  * gst_cuda_xcorr_get_result:
  * @buffer: a buffer
  *
- * Returns: (transfer none) (nullable): what the first `cudaxcorr` that the buffer passed found, or
- *     %NULL when it has passed none. Lives as long as the buffer.
+ * Returns: (transfer none) (nullable): the results of the first `cudaxcorr` that the buffer passed,
+ * or %NULL when it has passed none. Lives as long as the buffer.
  *
  * Since: 0.1
  */
@@ -165,6 +167,9 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
     if (!G_VALUE_HOLDS_DOUBLE(item)) return FALSE;
     peak->corners[i] = g_value_get_double(item);
   }
+  peak->confidence = peak->similarity = -1;
+  gst_structure_get_double(fields, "confidence", &peak->confidence);
+  gst_structure_get_double(fields, "similarity", &peak->similarity);
   peak->label = gst_structure_get_string(fields, "label");
   peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(
@@ -175,8 +180,8 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
       G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight, "center-x",
       G_TYPE_DOUBLE, &peak->center_x, "center-y", G_TYPE_DOUBLE, &peak->center_y, "angle",
       G_TYPE_DOUBLE, &peak->angle, "scale", G_TYPE_DOUBLE, &peak->scale, "score", G_TYPE_DOUBLE,
-      &peak->score, "confidence", G_TYPE_DOUBLE, &peak->confidence, "inverted", G_TYPE_BOOLEAN,
-      &peak->inverted, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
+      &peak->score, "inverted", G_TYPE_BOOLEAN, &peak->inverted, "lost", G_TYPE_BOOLEAN,
+      &peak->lost, NULL);
 }
 
 /**

@@ -25,7 +25,7 @@ about() {
 have_nvcc() { command -v nvcc >/dev/null; }
 no_nvcc="there is no nvcc, neither on PATH nor in /usr/local/cuda/bin"
 
-# Prints the compute capabilities of the GPUs here, such as 90, one a line; fails where there is none.
+# Prints the compute capabilities of the GPUs here, such as 90, one per line; fails where there is none.
 gpus() {
   nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
     tr -d . | grep -xE '[0-9]+'

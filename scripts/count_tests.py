@@ -4,7 +4,7 @@
 
     count_tests.py [--share=SECONDS] STATUS FILE...
 
-A program that says how many cases it ran (checkcorr, Check, GoogleTest) counts with them, any other
+A program that says how many cases it ran (checkcorr, Check, GoogleTest, unittest, pytest) counts with them, any other
 as one. A test that took more than its share of the time fails. STATUS is what `meson test` exited with. Exits 0 when
 something passed and nothing failed.
 """
@@ -33,6 +33,13 @@ def cases_in(text):
         return (number(r"^\[  PASSED  \] (\d+) tests?\.", text),
                 number(r"^\[  FAILED  \] (\d+) tests?, listed", text),
                 number(r"^\[  SKIPPED \] (\d+) tests?, listed", text))
+    if unit := re.findall(r"^Ran (\d+) tests? in .*\n+(?:OK|FAILED)(.*)$", text, re.MULTILINE):
+        ran, rest = unit[-1]
+        failed, skipped = number(r"failures=(\d+)", rest) + number(r"errors=(\d+)", rest), number(r"skipped=(\d+)", rest)
+        return max(0, int(ran) - failed - skipped), failed, skipped  # a class that is skipped has not run
+    if py := re.findall(r"^(?:\d+ [a-z]+,? )+in [\d.]+s", text, re.MULTILINE):
+        return (number(r"(\d+) passed", py[-1]), number(r"(\d+) failed", py[-1]) + number(r"(\d+) errors?", py[-1]),
+                number(r"(\d+) skipped", py[-1]))
     return None
 
 
@@ -40,7 +47,7 @@ def count(test):
     if test["result"] == "SKIP":
         return 0, 0, 1
     right = test["result"] == "OK"
-    passed, failed, skipped = cases_in(test.get("stdout") or "") or (int(right), 0, 0)
+    passed, failed, skipped = cases_in((test.get("stdout") or "") + (test.get("stderr") or "")) or (int(right), 0, 0)
     if not right and failed == 0:  # it ended badly: by a signal or by taking too long
         failed = 1
     return passed, failed, skipped

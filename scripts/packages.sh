@@ -19,6 +19,7 @@ demo  | libgstreamer1.0-dev              | module:gstreamer-check-1.0  | GStream
 demo  | libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0    | video formats, ROI metas, appsrc
 demo  | libjson-glib-dev                 | module:json-glib-1.0        | JSON-GLib: xcorrjson
 demo  | libpango1.0-dev                  | module:pangocairo           | Pango and Cairo: xcorroverlay
+demo  | libyaml-dev                      | module:yaml-0.1             | libyaml: settings of single templates
 demo  | zlib1g-dev                       | module:zlib                 | zlib: .npz files of xcorrjson
 demo  | gstreamer1.0-tools               | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
 demo  | gstreamer1.0-plugins-base        | element:decodebin           | decodebin, videoconvert, videotestsrc
@@ -31,6 +32,7 @@ tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boos
 tests | python3-dev                      | tool:python3-config         | headers of Python: the Python package
 tests | python3-venv                     | python:ensurepip            | virtual environments: tests of the Python package
 tests | python3-jsonschema               | python:jsonschema            | JSON Schema: what xcorrjson writes
+tests | python3-yaml                     | python:yaml                 | PyYAML: what the settings of single templates may be
 tests | libhiredis-dev                   | module:hiredis              | hiredis: xcorrredis
 tests | redis-server                     | tool:redis-server           | a server for the tests of xcorrredis
 tests | python3-gi                       | python:gi                   | PyGObject: xcorr.archive and xcorr.fleet
@@ -67,7 +69,7 @@ has_any() {  # KIND:NAME[,NAME...]
   return 1
 }
 
-# missing_packages WHO...: those that are missing, one a line.
+# missing_packages WHO...: those that are missing, one per line.
 missing_packages() {
   local installed=' ' who package test rest
   if command -v dpkg-query >/dev/null; then
@@ -80,7 +82,7 @@ missing_packages() {
   done <<<"$packages"
 }
 
-# Prints who needs packages where all is built and tested that can be here, one a line; says what is left out.
+# Prints who needs packages where all is built and tested that can be here, one per line; says what is left out.
 # shellcheck disable=SC2154  # of common.sh
 needed_packages() {
   printf '%s\n' demo tests

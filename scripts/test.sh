@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sets up, then tests. The last line is `N passed, N failed, N skipped`, the cases inside a test
-# program counted one by one.
+# Sets up, then tests. CONTRIBUTING.md says what each command tests, who runs it and when.
 #
-#   scripts/test.sh          what protects users: everything that is compiled, once, under
-#                            AddressSanitizer and UBSan, in build-check/
+#   scripts/test.sh          builds everything once, under AddressSanitizer and UBSan, in build-check/
 #   scripts/test.sh --full   all tests there are: longer ones of that build, then those of an ordinary
-#                            one in build/ (as users get it, ThreadSanitizer, packages, Python, pages)
+#                            one in build/
+#
+# The last line is `N passed, N failed, N skipped`, the cases inside a test program counted one by one.
 set -uo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
-# CPU seconds of both on the machine that CONTRIBUTING.md names, the first measured.
+# seconds: CPU time from a fresh clone on two cores of an Intel Xeon, of --full the sum of its parts. With what
+# ccache has from another clone the first takes 600.
 case ${1:-} in
   '') name=check setup=default seconds=1710 share=() ;;
   --full) name=full setup=full seconds=6000 share=(--share=600) ;;

@@ -158,7 +158,4 @@ if __name__ == '__main__':
     import numpy as np
     from posing import scenes, shifts
     from posing.judge import Judge
-    result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
-    bad, skipped = len(result.failures) + len(result.errors), len(result.skipped)
-    print(f'{max(0, result.testsRun - bad - skipped)} passed, {bad} failed, {skipped} skipped')
-    sys.exit(bad != 0)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -35,7 +35,7 @@ Timing summarise(std::vector<double> samples) {
 
 Result<Timing> time(xcorr::Backend backend, double least_seconds, double best,
                     const std::function<Status()>& work) {
-  constexpr double batch_seconds = 0.002, hopeless = 10;
+  constexpr double batch_seconds = 0.002, hopeless = 10, longest_load = 0.2;
   auto timer = xcorr::Timer::make(backend);
   if (!timer.ok()) return timer.status();
   const auto time_batch = [&](int launches) -> Result<double> {
@@ -48,7 +48,7 @@ Result<Timing> time(xcorr::Backend backend, double least_seconds, double best,
   };
   const double too_long = std::max(hopeless * best, least_seconds);
   double warm = 0;  // the first time pays for loading the kernel
-  for (int i = 0; i < 2 && warm < too_long; ++i) {
+  for (int i = 0; i < 2 && warm < std::max(too_long, longest_load); ++i) {
     const auto first = time_batch(1);
     if (!first.ok()) return first.status();
     warm = first.value();

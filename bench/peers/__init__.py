@@ -18,7 +18,7 @@ class Missing(Exception):
 @dataclasses.dataclass(frozen=True)
 class Peer:
     """`prepare(problem)` does what is done once a template, and gives a function that does what a frame needs,
-    from bytes where the device has them to a surface a template: a sequence of arrays over the valid shifts."""
+    from bytes where the device has them to one surface per template: a sequence of arrays over the valid shifts."""
     name: str
     computes: str  # 'scores', or 'products' with the template minus its mean
     backend: str  # where it runs: 'cuda' or 'cpu'

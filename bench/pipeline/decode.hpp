@@ -13,7 +13,7 @@ namespace bench {
 struct DecodeResult {
   int frames = 0;                             ///< of the file
   int unanalysed = 0;                         ///< in all turns
-  double bare_per_s = 0, analysed_per_s = 0;  ///< frames a second, medians of the turns
+  double bare_per_s = 0, analysed_per_s = 0;  ///< frames per second, medians of the turns
   std::string kernel;
 };
 

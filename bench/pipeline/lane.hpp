@@ -20,8 +20,8 @@ namespace bench {
 
 struct LaneSettings {
   int frames = 0;
-  int rate = 0;                  ///< frames a second of a live source; 0: as fast as they are taken
-  std::string element;           ///< cudaxcorr's properties, as for gst-launch-1.0
+  int rate = 0;         ///< frames per second of a live source; 0: as fast as they are taken
+  std::string element;  ///< cudaxcorr's properties, as for gst-launch-1.0
   bool ordinary_memory = false;  ///< of frames, instead of the pool that cudaxcorr proposes
   /// Called before each frame is given.
   std::function<void(GstElement* element, int frame)> before_frame;

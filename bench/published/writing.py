@@ -3,7 +3,7 @@
 from kernel_tables import markdown, shown
 from published.problems import FORMS
 
-QUANTITIES = {'ms': 'best by the definition, ms', 'speedup': 'its speed in that of the basic kernel',
+QUANTITIES = {'ms': 'best by the definition, ms', 'speedup': 'speedup over the basic kernel',
               'fft_ms': 'cuFFT, ms', 'fft_from': 'side from which cuFFT is faster',
               'plan_from': 'side from which cuFFT with its plan is faster'}
 

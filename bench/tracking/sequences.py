@@ -35,7 +35,7 @@ class Unusable(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Sequence:
-    """`frames`: arrays of height x width x 3 bytes, blue first; `truth`: a box a frame."""
+    """`frames`: arrays of height x width x 3 bytes, blue first; `truth`: one box per frame."""
     name: str
     frames: list
     truth: np.ndarray

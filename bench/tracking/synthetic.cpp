@@ -35,7 +35,7 @@ struct Surfaces {
   std::array<Grey, 3> lookalikes;  ///< that score 0.75 or so
 };
 
-/// About five pixels a frame.
+/// About five pixels per frame.
 Sprite wandering(const Grey& texture, int t) {
   return {&texture, 160 + 70 * std::cos(2 * pi * t / 90), 120 + 50 * std::sin(2 * pi * t / 60)};
 }
@@ -94,7 +94,7 @@ Scene cutting(const Surfaces& of, int t) {
   return scene;
 }
 
-/// 66 pixels a frame, in a circle.
+/// 66 pixels per frame, in a circle.
 Scene racing(const Surfaces& of, int t) {
   Scene scene{640, 640, &of.world};
   constexpr double radius = 270;
@@ -103,7 +103,7 @@ Scene racing(const Surfaces& of, int t) {
   return scene;
 }
 
-/// 66 pixels a frame along a line, to and fro.
+/// 66 pixels per frame along a line, to and fro.
 Scene bouncing(const Surfaces& of, int t) {
   Scene scene{1056, 120, &of.world};
   const double way = std::fmod(66.0 * t, 2 * 990);
@@ -135,7 +135,7 @@ Scene missing(const Surfaces& of, int t) {
 struct Crossing {
   const char* name;
   int frames;
-  double speed;  ///< pixels a frame
+  double speed;  ///< pixels per frame
   Grey Surfaces::*hidden_by = nullptr;
 };
 

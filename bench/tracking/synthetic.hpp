@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// 8 bits a pixel, rows without gaps.
+/// 8 bits per pixel, rows without gaps.
 struct Grey {
   int width = 0, height = 0;
   std::vector<std::uint8_t> pixels;

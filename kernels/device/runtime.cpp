@@ -12,6 +12,7 @@
 #include <xcorr/exceptions.hpp>
 
 #include "device/cuda_runtime.hpp"
+#include "device/memory_limit.hpp"
 
 namespace xcorr {
 namespace {
@@ -144,13 +145,23 @@ void release_host(const Device& device, void* memory) {
 
 Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {
   Block block;
+  if (Status s = MemoryLimit::take(bytes); !s.ok()) return s;
   block.runtime_ = &xcorr::runtime(backend);
   Result<void*> data = block.runtime_->allocate(bytes ? bytes : 1, memory);
-  if (!data.ok()) return data.status();
+  if (!data.ok()) {
+    MemoryLimit::give_back(bytes);
+    return data.status();
+  }
   block.data_ = data.value();
   block.bytes_ = bytes;
   block.memory_ = memory;
   return block;
+}
+
+Block::~Block() {
+  if (!data_) return;
+  runtime_->release(data_, memory_);
+  MemoryLimit::give_back(bytes_);
 }
 
 Status Block::provide(Backend backend, std::size_t bytes, Memory memory) {

@@ -78,9 +78,7 @@ class Block {
     std::swap(runtime_, other.runtime_);
     return *this;
   }
-  ~Block() {
-    if (data_) runtime_->release(data_, memory_);
-  }
+  ~Block();
 
   static Result<Block> make(Backend backend, std::size_t bytes, Memory memory = Memory::device);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "device/memory_limit.hpp"
 #include "fields/plan.hpp"
 #include "match/frame_reader.hpp"
 #include "match/image.hpp"
@@ -119,6 +120,7 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   ElementType type = ElementType::u8;
   std::int64_t row_bytes = 0, pitch = 0;
   std::optional<FieldPlan> plan;
+  std::size_t bytes = 0, max_memory = 0;
   FrameReader reader;
   std::optional<Prefilter> prefilter;
   double noise = 1;  ///< see noise_together()
@@ -217,6 +219,7 @@ Status FieldMatcher::Impl::check_ensemble(std::span<const FieldPair> pairs) cons
 }
 
 Status FieldMatcher::Impl::enqueue_ensemble(std::span<const FieldPair> pairs, Stream stream) {
+  const MemoryLimit limit(max_memory);
   if (Status s = plan->prepare_ensemble(); !s.ok()) return s;
   for (int pass = 0; pass < plan->passes(); ++pass) {
     FieldPairNumber number{0, static_cast<int>(pairs.size())};
@@ -249,11 +252,16 @@ Result<FieldMatcher> FieldMatcher::make(const Device& device, Size image,
   impl->device = device;
   impl->runtime = &runtime(device.backend);
   impl->image = image;
+  const MemoryLimit limit(settings.budget.max_memory);
   if (Status s = impl->make(settings, mask, places); !s.ok()) return s;
+  impl->bytes = limit.used();
+  impl->max_memory = settings.budget.max_memory;
   return FieldMatcher(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }
+
+Cost FieldMatcher::cost() const { return {impl_->plan->seconds(), impl_->bytes}; }
 
 Size FieldMatcher::grid() const { return impl_->plan->grid().count; }
 
@@ -277,6 +285,7 @@ Status FieldMatcher::enqueue(const MatrixView& frame, Stream stream) try {
   if (Status s = impl_->check(frame, "the frame"); !s.ok()) return s;
   if (!stream.handle) stream = impl_->own_stream;
   Status status = impl_->take(impl_->frame, frame, stream);
+  const PacedScope paced(impl_->plan->seconds() > longest_unpaced);
   if (status.ok())
     status = impl_->plan->enqueue(impl_->view_of(impl_->reference), impl_->view_of(impl_->frame),
                                   stream);
@@ -330,6 +339,7 @@ Status FieldMatcher::match_ensemble(std::span<const FieldPair> pairs,
   vectors.clear();
   if (Status s = impl_->check_ensemble(pairs); !s.ok()) return s;
   if (!stream.handle) stream = impl_->own_stream;
+  const PacedScope paced(impl_->plan->seconds() > longest_unpaced);
   const Status status = impl_->enqueue_ensemble(pairs, stream);
   impl_->reference.is_set = impl_->frame.is_set = false;
   if (!status.ok()) {

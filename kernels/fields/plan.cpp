@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <string>
+#include <string_view>
 
+#include "device/speed.hpp"
 #include "fields/neighbours.hpp"
 #include "match/frame_reader.hpp"
 #include "select/select.hpp"
@@ -139,6 +142,13 @@ Result<FieldPlan> FieldPlan::make(const Device& device, Size image, const FieldS
         !s.ok())
       return s;
   if (Status s = plan.choose_stages(); !s.ok()) return s;
+  plan.seconds_ = plan.estimate();
+  if (Status s =
+          check_work(plan.seconds_, settings.budget,
+                     "the field of " + std::to_string(plan.grid().count.area()) + " windows of " +
+                         std::to_string(last) + "x" + std::to_string(last) + " pixels");
+      !s.ok())
+    return s;
   if (Status s = plan.allocate(); !s.ok()) return s;
   return plan;
 }
@@ -177,6 +187,28 @@ Status FieldPlan::add_pass(int window, const std::vector<InterrogationWindow>& w
   }
   passes_.push_back(std::move(pass));
   return {};
+}
+
+double FieldPlan::estimate() const {
+  /// Products for a pixel of a window that is fitted: the spline's, in some rounds of both fits.
+  constexpr double of_fit = 1000;
+  const auto square = [](double side) { return side * side; };
+  double products = 0;
+  for (const Pass& pass : passes_) {
+    const auto count = static_cast<double>(pass.grid.count.area());
+    const std::string_view name = pass.window_search->name;
+    // Windows that overlap share the sums of blocks, which are added up along both axes.
+    const double pixels = name.starts_with("window_search_blocks")
+                              ? static_cast<double>(image_.area()) +
+                                    2 * count * pass.problem.window / pass.problem.spacing
+                              : count * square(pass.problem.window);
+    products += pixels * square(pass.problem.shifts());
+  }
+  double seconds = products / speed_of(device_, settings_.type).products;
+  if (fits_)
+    seconds += of_fit * static_cast<double>(grid().count.area()) *
+               square(settings_.windows.back()) / speed_of(device_, ElementType::f32).products;
+  return seconds;
 }
 
 template <class Record>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The way from two images to a field: a search a pass, coarse to fine, each from what the one
+// The way from two images to a field: one search per pass, coarse to fine, each from what the one
 // before found and validated, or in images that were deformed by it; then, where asked for, least
 // squares, which are validated, too, and repeated from the neighbours' median where they are not
 // believed, with order 2 everywhere. All of it is enqueued at once.
@@ -48,7 +48,8 @@ class FieldPlan {
   Status enqueue_pair(int pass, const FieldImage& reference, const FieldImage& frame,
                       FieldPairNumber number, Stream stream);
 
-  bool fits() const { return fits_; }  ///< by least squares
+  bool fits() const { return fits_; }          ///< by least squares
+  double seconds() const { return seconds_; }  ///< an estimate of how long a field takes
   int passes() const { return static_cast<int>(passes_.size()); }
   const FieldGrid& grid() const { return passes_.back().grid; }
   /// In host memory, once the stream has done what is enqueued.
@@ -75,6 +76,7 @@ class FieldPlan {
   std::int64_t pixel_bytes() const { return static_cast<std::int64_t>(size_of(settings_.type)); }
   Status allocate();
   Status choose_stages();
+  double estimate() const;
   Status add_pass(int window, const std::vector<InterrogationWindow>& windows,
                   const FieldGrid& grid, Stream stream);
   template <class Record>
@@ -116,6 +118,7 @@ class FieldPlan {
   bool fits_ = false;
   bool deforms_ = false, deforms_both_ = false;  ///< in passes after the first
   std::vector<Pass> passes_;
+  double seconds_ = 0;
   const Variant<stage::Validate>* validate_ = nullptr;
   const Variant<stage::SmoothField>* smooth_ = nullptr;
   float weight_ = 0;  ///< of neighbours where the field is smoothed; 0: it is not

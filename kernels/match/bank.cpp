@@ -19,6 +19,7 @@ Status check_view(const MatrixView& view, std::size_t index) {
     return {Code::invalid_argument, name + " has elements of type " + name_of(view.type) +
                                         "; templates are of " + matched_types};
   if (Status s = check_rows(view, name); !s.ok()) return s;
+  if (Status s = check_color(view, name); !s.ok()) return s;
   if (view.size.area() > max_template_pixels)
     return {Code::invalid_argument, name + " has more than 11.9 million pixels"};
   if (view.type == ElementType::u16 && view.size.area() > max_u16_pixels)
@@ -83,12 +84,31 @@ Status add_masks(std::vector<BankTemplate>& bank, std::span<const MatrixView> ma
 
 }  // namespace
 
+MatrixView plane_of(const MatrixView& picture, int plane, int planes) {
+  MatrixView one = picture;
+  if (planes > 1 && picture.has_color()) {
+    one.data = picture.color[plane].data;
+    one.pitch = picture.color[plane].pitch;
+  }
+  return one;
+}
+
+MatrixView view_of(const BankTemplate& t) {
+  const auto row = static_cast<std::ptrdiff_t>(t.size.width * size_of(t.type));
+  MatrixView view{t.pixels.data(), t.type, t.size, row};
+  if (!t.color.empty())
+    for (int i = 0; i < color_planes; ++i)
+      view.color[i] = {t.color.data() + i * row * t.size.height, row};
+  return view;
+}
+
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
                                             std::span<const MatrixView> masks) {
   std::vector<BankTemplate> bank;
   for (const MatrixView& view : views) {
     if (Status status = check_view(view, bank.size()); !status.ok()) return status;
     bank.push_back({view.type, view.size, dense_copy(view), nullptr});
+    if (view.has_color()) bank.back().color = dense_color(view);
   }
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
@@ -110,6 +130,15 @@ Result<std::vector<BankTemplate>> make_bank(
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
   return bank;
+}
+
+Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {
+  if (settings.match_on == MatchOn::luma) return {};
+  for (std::size_t i = 0; i < bank.size(); ++i)
+    if (bank[i].size.area() > max_template_pixels / color_planes)
+      return {Code::invalid_argument, "template " + std::to_string(i) +
+                                          " has more than 3.9 million pixels, too many in colour"};
+  return {};
 }
 
 BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space) {

@@ -31,7 +31,15 @@ struct BankTemplate {
   std::shared_ptr<const LiveTemplate> live;
   std::shared_ptr<const LivePixels> source = {};  ///< of a live template, or others on the device
   std::vector<std::uint8_t> mask = {};  ///< see stages/match/mask.hpp; empty: all pixels count
+  /// Its planes, dense, one after the other; empty: it is gray.
+  std::vector<std::byte> color = {};
 };
+
+/// A plane of a picture that is compared by so many. A gray one is gray in all of them.
+MatrixView plane_of(const MatrixView& picture, int plane, int planes);
+
+/// Of one whose pixels are in host memory.
+MatrixView view_of(const BankTemplate& t);
 
 /// Copies the views and the masks, see Matcher::set_templates(). Errors: invalid_argument.
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
@@ -42,6 +50,9 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
 Result<std::vector<BankTemplate>> make_bank(
     std::span<const std::shared_ptr<const LiveTemplate>> templates, const Device& device,
     std::span<const MatrixView> masks = {});
+
+/// That what is matched on can be of these templates.
+Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings);
 
 /// What templates of a group have in common: their windows and the sums over them.
 struct GroupKey {

@@ -20,6 +20,7 @@ void DeviceThread::begin(std::function<Status()> work) {
   {
     const std::lock_guard lock(mutex_);
     work_ = std::move(work);
+    stop_ = current_stop();
   }
   changed_.notify_all();
 }
@@ -33,6 +34,7 @@ Status DeviceThread::finish() {
 void DeviceThread::run(const Device& device) {
   const auto status_of_work = [&]() -> Status {
     try {
+      const StopScope scope(stop_);
       const Status current = make_current(device);
       return current.ok() ? work_() : current;
     } catch (const std::exception& thrown) {

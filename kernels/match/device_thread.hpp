@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <xcorr/device.hpp>
+#include <xcorr/stop.hpp>
 
 namespace xcorr {
 
@@ -19,7 +20,7 @@ class DeviceThread {
   ~DeviceThread();
 
   /// Begins work there, which is small (a closure of two pointers takes no memory). finish() must
-  /// follow.
+  /// follow. The work heeds the caller's request to stop.
   void begin(std::function<Status()> work);
   /// Waits for it.
   Status finish();
@@ -34,6 +35,7 @@ class DeviceThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::function<Status()> work_;  ///< none: it has been done
+  const Stop* stop_ = nullptr;
   Status done_;
   bool ends_ = false;
   std::thread thread_;  // last: it uses the others

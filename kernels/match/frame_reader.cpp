@@ -2,16 +2,19 @@
 #include "match/frame_reader.hpp"
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "select/select.hpp"
 
 namespace xcorr {
 
 Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Size most,
-                                      bool at_once) {
+                                      bool at_once, int planes) {
   FrameReader reader;
   reader.device_ = device;
   reader.most_ = most;
+  reader.planes_ = planes;
   if (type == ElementType::u8) {
     auto variant = select_variant<stage::Luma>({most, {}}, device);
     if (!variant.ok()) return variant.status();
@@ -51,12 +54,13 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
 }
 
 /// From another device's memory; copies need rows that follow each other downwards.
-Result<Rows> FrameReader::fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream) {
+Result<Rows> FrameReader::fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream,
+                                Block& to) {
   const std::int64_t pitch = pitch_of(element_bytes);
-  if (Status s = provide(upload_, pitch); !s.ok()) return s;
+  if (Status s = provide(to, pitch); !s.ok()) return s;
   const bool upwards = rows.pitch < 0;
   const std::int64_t last = size.height - 1;
-  const Copy copy{upload_.data(),
+  const Copy copy{to.data(),
                   pitch,
                   upwards ? rows.data + last * rows.pitch : rows.data,
                   std::abs(rows.pitch),
@@ -65,7 +69,7 @@ Result<Rows> FrameReader::fetch(Rows rows, Size size, std::int64_t element_bytes
   if (Status s = runtime(device_.backend).copy(copy, Memory::device, Memory::device, stream);
       !s.ok())
     return s;
-  const auto* first = upload_.as<std::uint8_t>();
+  const auto* first = to.as<std::uint8_t>();
   return upwards ? Rows{first + last * pitch, -pitch} : Rows{first, pitch};
 }
 
@@ -78,8 +82,103 @@ Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixel
   return Rows{luma_.as<std::uint8_t>(), pitch};
 }
 
+namespace {
+
+/// Whether both are of the same pixels.
+bool share_pixels(const ColorPlane& a, const ColorPlane& b) {
+  return a.data == b.data && a.pitch == b.pitch && a.step == b.step && a.shift_x == b.shift_x &&
+         a.shift_y == b.shift_y;
+}
+
+/// The plane's pixels for a part of the frame.
+Rect pixels_of(const ColorPlane& plane, const Rect& part) {
+  const auto along = [](int first, int count, int shift) {
+    return std::pair(first >> shift, ((first + count - 1) >> shift) - (first >> shift) + 1);
+  };
+  const auto [x, width] = along(part.x, part.width, plane.shift_x);
+  const auto [y, height] = along(part.y, part.height, plane.shift_y);
+  return {x, y, width, height};
+}
+
+/// From one plane to the next, where kernels may read them like that; else nothing.
+std::optional<std::int64_t> distance_of(const ColorPlane (&planes)[color_planes]) {
+  const auto at = [&](int i) { return static_cast<const std::uint8_t*>(planes[i].data); };
+  const std::int64_t distance = at(1) - at(0);
+  for (int i = 0; i < color_planes; ++i) {
+    const ColorPlane& p = planes[i];
+    if (p.step != 1 || p.shift_x || p.shift_y || p.pitch <= 0 || p.pitch != planes[0].pitch ||
+        at(i) - at(0) != i * distance)
+      return std::nullopt;
+  }
+  return distance;
+}
+
+}  // namespace
+
+/// The pixels of a plane in the part, where the device reads them.
+Result<Rows> FrameReader::bring(const MatrixView& frame, const ColorPlane& plane, const Rect& part,
+                                Stream stream, Block& to) {
+  const auto element = static_cast<std::ptrdiff_t>(size_of(frame.type)) * plane.step;
+  const Rect pixels = pixels_of(plane, part);
+  const Rows rows{
+      static_cast<const std::uint8_t*>(plane.data) + pixels.y * plane.pitch + pixels.x * element,
+      plane.pitch};
+  if (device_.backend == Backend::cpu) return rows;
+  if (frame.memory == Memory::host) return upload(rows, pixels.size(), element, stream, to);
+  if (!runtime(device_.backend).is_here(frame.data))
+    return fetch(rows, pixels.size(), element, stream, to);
+  return rows;
+}
+
+/// Makes a plane of u8, one byte a pixel, of `luma_pitch`.
+Status FrameReader::gather(const Rows& rows, const ColorPlane& plane, const Rect& part,
+                           Stream stream, std::uint8_t* to) {
+  stage::Luma::Problem problem{part.size(), packed_luma(plane.step, plane.position), rows.pitch,
+                               pitch_of(1)};
+  problem.halved_x = plane.shift_x;
+  problem.halved_y = plane.shift_y;
+  problem.odd_x = plane.shift_x ? part.x % 2 : 0;
+  problem.odd_y = plane.shift_y ? part.y % 2 : 0;
+  return luma_of_pixels_->launch(problem, device_, {{nullptr, stream}, rows.data, to}, nullptr);
+}
+
+Result<Rows> FrameReader::read_planes(const MatrixView& frame, const Rect& part, Stream stream) {
+  const auto& planes = frame.color;
+  const bool here =
+      device_.backend == Backend::cpu ||
+      (frame.memory == Memory::device && runtime(device_.backend).is_here(frame.data));
+  const auto element = static_cast<std::int64_t>(size_of(frame.type));
+  const auto distance = distance_of(planes);
+  if (here && distance)
+    return Rows{static_cast<const std::uint8_t*>(planes[0].data) + part.y * planes[0].pitch +
+                    part.x * element,
+                planes[0].pitch, *distance};
+  const std::int64_t pitch = pitch_of(element), plane = pitch * most_.height;
+  if (Status s = luma_.provide(device_.backend, static_cast<std::size_t>(planes_ * plane)); !s.ok())
+    return s;
+  Rows rows{nullptr, 0};
+  for (int i = 0; i < planes_; ++i) {
+    if (i == 0 || !share_pixels(planes[i], planes[i - 1])) {
+      const auto brought =
+          bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
+      if (!brought.ok()) return brought.status();
+      rows = brought.value();
+    }
+    std::uint8_t* const to = luma_.as<std::uint8_t>() + i * plane;
+    const Status s = frame.type == ElementType::u8
+                         ? gather(rows, planes[i], part, stream, to)
+                         : runtime(device_.backend)
+                               .copy({to, pitch, rows.data, rows.pitch,
+                                      std::size_t(part.width * element), std::size_t(part.height)},
+                                     Memory::device, Memory::device, stream);
+    if (!s.ok()) return s;
+  }
+  return Rows{luma_.as<std::uint8_t>(), pitch, plane};
+}
+
 Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream stream,
                                Block* to) {
+  if (planes_ > 1) return read_planes(frame, part, stream);
   const std::ptrdiff_t element = frame.element_bytes();
   const bool as_it_is = frame.pixels.bytes <= 1 && frame.pitch > 0;
   Result<Rows> rows =
@@ -89,7 +188,7 @@ Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream
     if (frame.memory == Memory::host)
       rows = upload(rows.value(), part.size(), element, stream, to && as_it_is ? *to : upload_);
     else if (!runtime(device_.backend).is_here(frame.data))
-      rows = fetch(rows.value(), part.size(), element, stream);
+      rows = fetch(rows.value(), part.size(), element, stream, upload_);
   }
   if (rows.ok() && (frame.pixels.bytes > 1 || rows.value().pitch < 0))
     rows = convert(rows.value(), part.size(), frame.pixels, stream);

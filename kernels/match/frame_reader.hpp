@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Brings the part of a frame that a match reads to where its kernels read it: in the device's
-// memory, as luma. What is there already is read in place, what another device has is copied.
+// memory, as luma or as planes of colour. What is there already is read in place, what another
+// device has is copied. Planes are in place where they lie at equal distances, as planar pictures
+// do; from packed or subsampled pixels each is gathered.
 #pragma once
 
 #include "device/runtime.hpp"
@@ -20,7 +22,8 @@ constexpr std::int64_t padded_pitch(std::int64_t row_bytes) {
 
 struct Rows {
   const std::uint8_t* data;
-  std::int64_t pitch;  ///< bytes
+  std::int64_t pitch;      ///< bytes
+  std::int64_t plane = 0;  ///< bytes from one plane to the next, where there are several
 };
 
 class FrameReader {
@@ -28,8 +31,9 @@ class FrameReader {
   FrameReader() = default;
   /// For parts up to that size. Allocates what frames in host memory need, if their elements are no
   /// larger than the type; where `at_once` is false, when they come.
+  /// \param planes  1: luma; color_planes: colour, which frames then have
   static Result<FrameReader> make(const Device& device, ElementType type, Size most,
-                                  bool at_once = true);
+                                  bool at_once = true, int planes = 1);
 
   /// Enqueues the reading. The rows are those of the part, and stay valid until the next call. If
   /// they can be copied to a device as they are, they go to `to`, if given.
@@ -39,13 +43,20 @@ class FrameReader {
   std::int64_t pitch_of(std::int64_t element_bytes) const;
   Status provide(Block& block, std::int64_t pitch) const;
   Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
-  Result<Rows> fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
+  Result<Rows> fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
   Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
+  Result<Rows> read_planes(const MatrixView& frame, const Rect& part, Stream stream);
+  Result<Rows> bring(const MatrixView& frame, const ColorPlane& plane, const Rect& part,
+                     Stream stream, Block& to);
+  Status gather(const Rows& rows, const ColorPlane& plane, const Rect& part, Stream stream,
+                std::uint8_t* to);
 
   Device device_;
   const Variant<stage::Luma>* luma_of_pixels_ = nullptr;
   Size most_;
+  int planes_ = 1;
   Block upload_, luma_;
+  Block more_uploads_[color_planes - 1];  ///< of planes that do not share pixels
   Staging staging_;
 };
 

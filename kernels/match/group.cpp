@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/group.hpp"
 
+#include <string_view>
+
 #include "stages/match/score.hpp"
 
 namespace xcorr {
@@ -8,6 +10,9 @@ namespace {
 
 /// Memory for surfaces in flight: enough to fill a GPU, small enough for one with little memory.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
+
+/// Products of a launch on a GPU: what it has begun cannot be stopped.
+constexpr double most_products = 1e14, most_products_of_others = 5e12;
 
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
@@ -39,7 +44,7 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].source});
   group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
-  if (prefilter_sigma > 0) {
+  if (prefilter_sigma > 0) {  // of planes one by one
     const Size size = problem.correlate.right;
     auto filter = Prefilter::make(device, problem.correlate.type, size, size, prefilter_sigma);
     if (!filter.ok()) return filter.status();
@@ -60,14 +65,21 @@ Status TemplateGroup::choose(const std::string& kernel) {
   kernel_ = chosen.value();
   if (kernel_.correlate) p.lay_out(*kernel_.correlate);
   p.batch = 1;
-  std::size_t each = p.correlation().products_stride() * size_of(p.products) +
+  std::size_t each = p.correlate.planes * p.correlation().products_stride() * size_of(p.products) +
                      p.correlate.shifts.size().area() * sizeof(float);
   if (kernel_.search) {  // what one template more takes
     const std::size_t one = kernel_.search->workspace_bytes(p, device_);
     p.batch = 2;
     each = kernel_.search->workspace_bytes(p, device_) - one;
   }
-  const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  if (device_.backend == Backend::cuda) {
+    const double products = static_cast<double>(p.correlate.shifts.size().area()) *
+                            static_cast<double>(p.correlate.right.area());
+    const bool bytes = p.correlate.type == ElementType::u8;
+    fit = std::min(fit, static_cast<std::size_t>(std::max(
+                            (bytes ? most_products : most_products_of_others) / products, 1.0)));
+  }
   p.batch =
       static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));
 
@@ -77,6 +89,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(subpixel_refine_, p.subpixel_refining(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
+  const auto scores = select_variant<stage::WindowScores>(p.normalisation(), device_);
+  window_scores_ = scores.ok() ? scores.value() : nullptr;
   if (p.contrast)
     if (Status s = choose_into(contrast_filter_, p.contrast_filtering(), device_); !s.ok())
       return s;
@@ -86,15 +100,15 @@ Status TemplateGroup::choose(const std::string& kernel) {
 Status TemplateGroup::allocate() {
   const MatchProblem& p = problem_;
   const Backend backend = device_.backend;
-  const std::size_t pixels = p.correlate.rights * p.correlate.right_stride;
+  const std::int64_t rights = p.correlate.planes * p.correlate.rights;
+  const std::size_t pixels = rights * p.correlate.right_stride;
   const std::size_t operands = p.template_sums().has_operands() ? pixels : 0;
   const auto mask = static_cast<std::size_t>(p.masking.extent(p.correlate.right).bytes);
   if (Status s = make_block(templates_, backend, pixels); !s.ok()) return s;
   if (Status s = make_block(mask_, backend, mask); !s.ok()) return s;
   if (Status s = make_block(inset_, backend, mask); !s.ok()) return s;
   if (Status s = make_block(operands_, backend, operands); !s.ok()) return s;
-  if (Status s = make_block(template_sums_, backend, p.correlate.rights * sizeof(TemplateSums));
-      !s.ok())
+  if (Status s = make_block(template_sums_, backend, rights * sizeof(TemplateSums)); !s.ok())
     return s;
   auto state = kernel_.search ? kernel_.search->make_plan(p, device_)
                               : kernel_.correlate->make_plan(p.correlation(), device_);
@@ -110,6 +124,16 @@ Status TemplateGroup::allocate() {
   if (!subpixel_refine_state.ok()) return subpixel_refine_state.status();
   subpixel_refine_state_ = std::move(subpixel_refine_state.value());
   return {};
+}
+
+double TemplateGroup::seconds() const {
+  const Problem& p = problem_.correlate;
+  const std::string_view name = kernel();
+  // AMX is taken where it is quicker than both.
+  const Products products = name.starts_with("fft") ? Products::by_transform
+                            : name == "amx"         ? Products::quickest
+                                                    : Products::by_definition;
+  return seconds_of({p.type, p.left, p.right, p.rights, problem_.masking}, products, device_);
 }
 
 bool TemplateGroup::can_search_coarsely(int first) const {
@@ -146,10 +170,13 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
   if (cells_)
     return grow(sizes.workspace, cells_->workspace_bytes(fused_coarse_searching(), device_));
-  grow(sizes.products, p.batch * p.correlation().products_stride() * size_of(p.products));
+  grow(sizes.products,
+       p.correlate.planes * p.batch * p.correlation().products_stride() * size_of(p.products));
   grow(sizes.scores, p.batch * shifts * sizeof(float));
   grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
   grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
+  if (window_scores_)
+    grow(sizes.workspace, window_scores_->workspace_bytes(p.normalisation(), device_));
   grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
   if (coarse_search_)
     grow(sizes.workspace,
@@ -167,10 +194,8 @@ Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchRes
     // What blends into it may still be enqueued on a stream of the caller's.
     if (t.source)
       if (Status s = t.source->wait(); !s.ok()) return s;
-    const auto row = static_cast<std::ptrdiff_t>(t.size.width * size_of(t.type));
-    const MatrixView pixels =
-        t.source ? t.source->view() : MatrixView{t.pixels.data(), t.type, t.size, row};
-    if (Status s = load_pixels(i, pixels, stream); !s.ok()) return s;
+    if (Status s = load_planes(i, t.source ? t.source->view() : view_of(t), stream); !s.ok())
+      return s;
   }
   return sum_up(0, count, results, stream);
 }
@@ -180,7 +205,7 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
     const auto& [index, live, version] = members_[i];
     if (!live || version == live->version()) continue;
-    if (Status s = load_pixels(i, live->view(), stream); !s.ok()) return s;
+    if (Status s = load_planes(i, live->view(), stream); !s.ok()) return s;
     if (end == 0) first = i;
     end = i + 1;
   }
@@ -201,10 +226,19 @@ Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream st
   return window_sums_state_ ? window_sums_state_->set_rights(mask_.data(), stream) : Status();
 }
 
-Status TemplateGroup::load_pixels(int member, const MatrixView& pixels, Stream stream) {
+Status TemplateGroup::load_planes(int member, const MatrixView& pixels, Stream stream) {
+  const int planes = problem_.correlate.planes;
+  for (int plane = 0; plane < planes; ++plane)
+    if (Status s = load_pixels(member, plane, plane_of(pixels, plane, planes), stream); !s.ok())
+      return s;
+  return {};
+}
+
+Status TemplateGroup::load_pixels(int member, int plane, const MatrixView& pixels, Stream stream) {
   const Problem& p = problem_.correlate;
   const Runtime& device = runtime(device_.backend);
-  auto* to = templates_.as<std::uint8_t>() + member * p.right_stride;
+  auto* to =
+      templates_.as<std::uint8_t>() + (std::int64_t{plane} * p.rights + member) * p.right_stride;
   const auto row = static_cast<std::ptrdiff_t>(p.right.width * size_of(p.type));
   const auto rows = static_cast<std::size_t>(p.right.height);
   const Copy copy = pixels.pitch == row
@@ -220,18 +254,22 @@ Status TemplateGroup::load_pixels(int member, const MatrixView& pixels, Stream s
 }
 
 Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, Stream stream) {
-  const stage::TemplateSums::Buffers buffers{{{nullptr, stream}, first, count},
-                                             templates_.data(),
-                                             mask(),
-                                             operands_.data(),
-                                             template_sums_.as<TemplateSums>()};
-  if (Status s = sums_of_templates_->launch(problem_.template_sums(), device_, buffers, nullptr);
-      !s.ok())
-    return s;
-  const Copy sums = bytes_copy(results.template_sums + first, buffers.template_sums + first,
-                               count * sizeof(TemplateSums));
-  if (Status s = runtime(device_.backend).copy(sums, Memory::device, Memory::host, stream); !s.ok())
-    return s;
+  for (int plane = 0; plane < problem_.correlate.planes; ++plane) {
+    const int at = plane * problem_.correlate.rights + first;
+    const stage::TemplateSums::Buffers buffers{{{nullptr, stream}, at, count},
+                                               templates_.data(),
+                                               mask(),
+                                               operands_.data(),
+                                               template_sums_.as<TemplateSums>()};
+    if (Status s = sums_of_templates_->launch(problem_.template_sums(), device_, buffers, nullptr);
+        !s.ok())
+      return s;
+    const Copy sums = bytes_copy(results.template_sums + at, buffers.template_sums + at,
+                                 count * sizeof(TemplateSums));
+    if (Status s = runtime(device_.backend).copy(sums, Memory::device, Memory::host, stream);
+        !s.ok())
+      return s;
+  }
   if (state_)
     if (Status s = state_->set_rights(operands(), stream); !s.ok()) return s;
   // Only now: what failed on the way is tried again with the next frame.
@@ -244,6 +282,7 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
 
 void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.correlate.left_pitch = frame.pitch;
+  problem_.correlate.left_plane = frame.plane;
   problem_.method = frame.method;
   problem_.threshold = frame.threshold;
   problem_.subpixel = frame.subpixel != Subpixel::none;
@@ -281,8 +320,22 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
                             SideStream& side, Stream stream) {
   adopt(frame);
-  return score_batches(frame, scratch, scores, side, stream,
-                       [](const LaunchOfRights&) { return Status(); });
+  if (!window_scores_)
+    return score_batches(frame, scratch, scores, side, stream,
+                         [](const LaunchOfRights&) { return Status(); });
+  const LaunchOfRights launch{{scratch.workspace.data(), stream}};
+  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
+  return for_batches(correlate, [&]() -> Status {
+    if (Status s =
+            kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
+        !s.ok())
+      return s;
+    return window_scores_->launch(
+        problem_.normalisation(), device_,
+        {correlate, frame.data, scratch.products.data(), template_sums_.as<TemplateSums>(),
+         state_ ? state_->product_error() : nullptr, scores},
+        nullptr);
+  });
 }
 
 bool TemplateGroup::kernel_refines() const {
@@ -293,13 +346,23 @@ Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& s
                                   Stream stream) const {
   stage::WindowSums::Problem problem = problem_.window_sums();
   problem.correlate.rights = searched_end();
-  return window_sums_->launch(problem, device_,
-                              {{scratch.side_workspace.data(), stream},
-                               frame.data,
-                               mask(),
-                               scratch.window_sums.data(),
-                               scratch.window_squares.data()},
-                              window_sums_state_.get());
+  const std::int64_t windows = windows_of(problem_.correlate);
+  for (int plane = 0; plane < problem_.correlate.planes; ++plane) {
+    const auto of_plane = [&](const Block& block, ElementType type) {
+      return block.as<std::byte>() + plane * windows * std::int64_t(size_of(type));
+    };
+    if (Status s = window_sums_->launch(
+            problem, device_,
+            {{scratch.side_workspace.data(), stream},
+             frame.of_plane(plane),
+             mask(),
+             of_plane(scratch.window_sums, window_sum_type(problem.correlate)),
+             of_plane(scratch.window_squares, window_square_type(problem.correlate))},
+            window_sums_state_.get());
+        !s.ok())
+      return s;
+  }
+  return {};
 }
 
 WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
@@ -330,17 +393,25 @@ Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScra
   if (Status s = side.fork(stream); !s.ok()) return s;
   if (Status s = sum_windows(frame, scratch, side.stream()); !s.ok()) return s;
 
-  const LaunchOfRights launch{{scratch.workspace.data(), stream}};
-  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
-  return for_batches(correlate, [&]() -> Status {
-    if (Status s =
-            kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
-        !s.ok())
-      return s;
-    if (correlate.new_left)
+  const int planes = problem_.correlate.planes;
+  const std::int64_t product_plane =
+      problem_.surfaces().product_plane() * std::int64_t(size_of(problem_.products));
+  LaunchOfRights batch{{scratch.workspace.data(), stream}};
+  bool is_first = true;
+  return for_batches(batch, [&]() -> Status {
+    for (int plane = 0; plane < planes; ++plane) {
+      stage::Correlate::Buffers correlate{batch, frame.of_plane(plane), operands(),
+                                          scratch.products.as<std::byte>() + plane * product_plane,
+                                          is_first || planes > 1};
+      correlate.first_right += plane * problem_.correlate.rights;
+      if (Status s =
+              kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
+          !s.ok())
+        return s;
+    }
+    if (std::exchange(is_first, false))
       if (Status s = side.join(stream); !s.ok()) return s;
-    correlate.new_left = false;
-    return then(correlate);
+    return then(batch);
   });
 }
 

@@ -13,6 +13,7 @@
 
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
+#include "match/cost.hpp"
 #include "match/prefilter.hpp"
 #include "select/select.hpp"
 #include "stages/poses/fused_coarse_search.hpp"
@@ -48,11 +49,15 @@ struct MatchResults {
 /// The searched part of a frame, and what may change from frame to frame.
 struct MatchFrame {
   const void* data;
-  std::int64_t pitch;
+  std::int64_t pitch, plane;  ///< bytes from row to row, from plane to plane
   Method method;
   double threshold;
   Subpixel subpixel;
   double subpixel_threshold;
+
+  const void* of_plane(int number) const {
+    return static_cast<const std::byte*>(data) + number * plane;
+  }
 };
 
 class TemplateGroup {
@@ -74,6 +79,8 @@ class TemplateGroup {
   /// Its kernel's name.
   const char* kernel() const { return cells_ ? cells_->name : kernel_->name; }
   const std::vector<Member>& members() const { return members_; }
+  /// An estimate of how long a frame takes.
+  double seconds() const;
   /// Whether it can be searched coarsely instead of searched for peaks. `first`: the place of its
   /// first template among all.
   bool can_search_coarsely(int first) const;
@@ -105,7 +112,9 @@ class TemplateGroup {
   stage::FusedCoarseSearch::Problem fused_coarse_searching() const;
   Status allocate();
   Status load_mask(const std::vector<std::uint8_t>& mask, Stream stream);
-  Status load_pixels(int member, const MatrixView& pixels, Stream stream);
+  /// \param plane  of the picture
+  Status load_pixels(int member, int plane, const MatrixView& pixels, Stream stream);
+  Status load_planes(int member, const MatrixView& pixels, Stream stream);
   /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 
@@ -166,6 +175,7 @@ class TemplateGroup {
   const Variant<stage::SubpixelRefine>* subpixel_refine_ = nullptr;
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
+  const Variant<stage::WindowScores>* window_scores_ = nullptr;  ///< null: by the two stages
   const Variant<stage::Peaks>* peaks_ = nullptr;
   const Variant<stage::ContrastFilter>* contrast_filter_ =
       nullptr;  ///< null where no contrast is asked for

@@ -51,6 +51,22 @@ Status check_rows(const MatrixView& view, const std::string& name) {
   return {};
 }
 
+Status check_color(const MatrixView& view, const std::string& name) {
+  if (!view.has_color()) return {};
+  const bool bytes = view.type == ElementType::u8;
+  for (const ColorPlane& plane : view.color) {
+    const auto is_shift = [bytes](int shift) { return shift == 0 || (bytes && shift == 1); };
+    if (!plane.data || plane.step < 1 || plane.step > (bytes ? 4 : 1) || plane.position < 0 ||
+        plane.position >= plane.step || !is_shift(plane.shift_x) || !is_shift(plane.shift_y))
+      return {Code::invalid_argument, name + " has planes of colour that cannot be"};
+    const std::ptrdiff_t pixels = ((view.size.width - 1) >> plane.shift_x) + 1;
+    const auto row = pixels * plane.step * static_cast<std::ptrdiff_t>(size_of(view.type));
+    if (plane.pitch < row && !(bytes && plane.pitch <= -row))
+      return {Code::invalid_argument, name + " has a plane with a pitch shorter than its rows"};
+  }
+  return {};
+}
+
 std::vector<std::byte> dense_copy(const MatrixView& view) {
   const std::size_t row = view.size.width * size_of(view.type);
   std::vector<std::byte> copy(row * view.size.height);
@@ -64,10 +80,26 @@ std::vector<std::byte> dense_copy(const MatrixView& view) {
   return copy;
 }
 
+std::vector<std::byte> dense_color(const MatrixView& view) {
+  const std::size_t element = size_of(view.type);
+  std::vector<std::byte> copy(color_planes * element * view.size.area());
+  std::byte* to = copy.data();
+  for (const ColorPlane& plane : view.color)
+    for (int y = 0; y < view.size.height; ++y) {
+      const auto* const row =
+          static_cast<const std::byte*>(plane.data) + (y >> plane.shift_y) * plane.pitch;
+      for (int x = 0; x < view.size.width; ++x, to += element)
+        std::memcpy(to, row + ((x >> plane.shift_x) * plane.step + plane.position) * element,
+                    element);
+    }
+  return copy;
+}
+
 void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch) {
   const stage::Luma::Problem problem{view.size, view.pixels, view.pitch, pitch};
   const Device cpu;
   const auto variant = select_variant<stage::Luma>(problem, cpu);
+  const StopScope unheeded(nullptr);  // it is short, and nobody asks whether it was stopped
   // The CPU's variant supports all layouts.
   if (variant.ok())
     (void)variant.value()->launch(problem, cpu,

@@ -17,11 +17,15 @@ constexpr bool is_matched(ElementType type) {
 }
 inline constexpr const char* matched_types = "u8, u16 or f32";
 
-/// Checks the pixel layout and the pitch. Errors (invalid_argument) name the
-/// matrix.
+/// Checks the pixel layout and the pitch. Errors (invalid_argument) name the matrix.
 Status check_rows(const MatrixView& view, const std::string& name);
+
+/// The same of the planes of its colour, of which there may be none.
+Status check_color(const MatrixView& view, const std::string& name);
 
 /// The rows without padding; for packed pixels their luma.
 std::vector<std::byte> dense_copy(const MatrixView& view);
+/// The planes of a picture in colour, one after the other.
+std::vector<std::byte> dense_color(const MatrixView& view);
 
 }  // namespace xcorr

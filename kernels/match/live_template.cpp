@@ -24,6 +24,10 @@ Status check_frame(const MatrixView& pixels, const MatrixView& frame) {
   if (frame.type != pixels.type)
     return bad(std::string("a frame of ") + name_of(frame.type) + ", a template of " +
                name_of(pixels.type));
+  if (pixels.has_color() && !frame.has_color())
+    return bad("the frame is gray, the template has colour");
+  if (pixels.has_color())
+    if (Status s = check_color(frame, "the frame"); !s.ok()) return s;
   return check_rows(frame, "the frame");
 }
 
@@ -37,18 +41,25 @@ Status check_patch(const MatrixView& pixels, const MatrixView& frame, int x, int
   return {};
 }
 
+/// Its luma, and behind that the planes of its colour, if there are any.
+std::vector<std::byte> pixels_of(const BankTemplate& t) {
+  std::vector<std::byte> pixels = t.pixels;
+  pixels.insert(pixels.end(), t.color.begin(), t.color.end());
+  return pixels;
+}
+
 /// The initial running averages.
-std::vector<float> averages_of(const BankTemplate& t) {
-  std::vector<float> averages(t.size.area());
+std::vector<float> averages_of(ElementType type, const std::vector<std::byte>& bytes) {
+  std::vector<float> averages(bytes.size() / size_of(type));
   const auto take = [&](const auto* pixels) {
     std::copy_n(pixels, averages.size(), averages.begin());
   };
-  if (t.type == ElementType::u8)
-    take(reinterpret_cast<const std::uint8_t*>(t.pixels.data()));
-  else if (t.type == ElementType::u16)
-    take(reinterpret_cast<const std::uint16_t*>(t.pixels.data()));
+  if (type == ElementType::u8)
+    take(reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  else if (type == ElementType::u16)
+    take(reinterpret_cast<const std::uint16_t*>(bytes.data()));
   else
-    take(reinterpret_cast<const float*>(t.pixels.data()));
+    take(reinterpret_cast<const float*>(bytes.data()));
   return averages;
 }
 
@@ -63,14 +74,22 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   Size size;
   stage::Blend::Problem problem;
   const Variant<stage::Blend>* variant = nullptr;
-  Block averages, pixels;
-  FrameReader reader;
-  std::optional<PatchCutter> cutter;
+  bool has_color = false;
+  Block averages, pixels;  ///< of the luma, then of the planes of colour
+  FrameReader reader, color_reader;
+  std::optional<PatchCutter> cutter, color_cutter;
   std::uint64_t version = 0;
 
   Status allocate(const BankTemplate& t);
   /// On the stream `last`.
   Status blend(const MatrixView& frame, int x, int y, double weight);
+  /// \param place  of the luma or a plane among the pixels
+  Status blend_plane(const Rows& patch, int place, double weight);
+  Status make_cutters();
+  const std::uint8_t* plane(int place) const {
+    return pixels.as<std::uint8_t>() +
+           place * size.area() * static_cast<std::int64_t>(size_of(type));
+  }
   ~Impl() { runtime->destroy_stream(stream); }
 };
 
@@ -87,6 +106,7 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
   impl->runtime = &xcorr::runtime(device.backend);
   impl->type = t.type;
   impl->size = t.size;
+  impl->has_color = !t.color.empty();
   impl->problem.type = t.type;
   impl->problem.size = t.size;
   auto variant = select_variant<stage::Blend>(impl->problem, device);
@@ -102,13 +122,14 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
 }
 
 Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
-  const std::vector<float> first = averages_of(t);
+  const std::vector<std::byte> bytes = pixels_of(t);
+  const std::vector<float> first = averages_of(t.type, bytes);
   const struct {
     Block* block;
     std::size_t bytes;
     const void* contents;
   } wanted[] = {{&averages, first.size() * sizeof(float), first.data()},
-                {&pixels, t.pixels.size(), t.pixels.data()}};
+                {&pixels, bytes.size(), bytes.data()}};
   for (const auto& want : wanted) {
     auto block = Block::make(device.backend, want.bytes);
     if (!block.ok()) return block.status();
@@ -119,21 +140,50 @@ Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
   auto made = FrameReader::make(device, type, size);
   if (!made.ok()) return made.status();
   reader = std::move(made.value());
+  if (has_color) {
+    auto in_color = FrameReader::make(device, type, size, true, color_planes);
+    if (!in_color.ok()) return in_color.status();
+    color_reader = std::move(in_color.value());
+  }
   return runtime->wait(stream);
 }
 
 Status LiveTemplate::Impl::blend(const MatrixView& frame, int x, int y, double weight) {
-  const auto patch = reader.read(frame, {x, y, size.width, size.height}, last);
+  const Rect part{x, y, size.width, size.height};
+  const auto patch = reader.read(frame, part, last);
   if (!patch.ok()) return patch.status();
+  if (Status s = blend_plane(patch.value(), 0, weight); !s.ok() || !has_color) return s;
+  const auto in_color = color_reader.read(frame, part, last);
+  if (!in_color.ok()) return in_color.status();
+  for (int i = 0; i < color_planes; ++i) {
+    const Rows& rows = in_color.value();
+    if (Status s = blend_plane({rows.data + i * rows.plane, rows.pitch}, 1 + i, weight); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status LiveTemplate::Impl::blend_plane(const Rows& patch, int place, double weight) {
   stage::Blend::Problem blended = problem;
   blended.weight = static_cast<float>(weight);
-  blended.patch_pitch = patch.value().pitch;
+  blended.patch_pitch = patch.pitch;
   stage::Blend::Buffers buffers;
   buffers.stream = last;
-  buffers.patch = patch.value().data;
-  buffers.averages = buffers.next_averages = averages.as<float>();
-  buffers.blended = pixels.data();
+  buffers.patch = patch.data;
+  buffers.averages = buffers.next_averages = averages.as<float>() + place * size.area();
+  buffers.blended = const_cast<std::uint8_t*>(plane(place));
   return variant->launch(blended, device, buffers, nullptr);
+}
+
+Status LiveTemplate::Impl::make_cutters() {
+  const auto make = [&](std::optional<PatchCutter>& to, int planes) -> Status {
+    if (to) return {};
+    auto made = PatchCutter::make(device, type, size, planes);
+    if (made.ok()) to = std::move(made.value());
+    return made.status();
+  };
+  if (Status s = make(cutter, 1); !s.ok() || !has_color) return s;
+  return make(color_cutter, color_planes);
 }
 
 Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight,
@@ -152,13 +202,16 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight,
 
 Result<MatrixView> LiveTemplate::cut(const MatrixView& frame, const Pose& pose, Stream stream) try {
   if (Status s = check_frame(view(), frame); !s.ok()) return s;
-  if (!impl_->cutter) {
-    auto made = PatchCutter::make(impl_->device, impl_->type, impl_->size);
-    if (!made.ok()) return made.status();
-    impl_->cutter = std::move(made.value());
-  }
+  if (Status s = impl_->make_cutters(); !s.ok()) return s;
   impl_->last = stream.handle ? stream : impl_->stream;
   auto patch = impl_->cutter->cut(frame, pose, impl_->last);
+  if (patch.ok() && impl_->has_color) {
+    const auto in_color = impl_->color_cutter->cut(frame, pose, impl_->last);
+    if (in_color.ok())
+      std::ranges::copy(in_color.value().color, patch.value().color);
+    else
+      patch = in_color.status();
+  }
   if (!patch.ok()) static_cast<void>(wait());  // the device may still be reading the frame
   return patch;
 } catch (const std::exception& thrown) {
@@ -168,7 +221,8 @@ Result<MatrixView> LiveTemplate::cut(const MatrixView& frame, const Pose& pose, 
 Status LiveTemplate::wait() const { return impl_->runtime->wait(impl_->last); }
 
 Status LiveTemplate::read(void* pixels) const {
-  const Copy copy = bytes_copy(pixels, impl_->pixels.data(), impl_->pixels.bytes());
+  const Copy copy =
+      bytes_copy(pixels, impl_->pixels.data(), impl_->size.area() * size_of(impl_->type));
   if (Status s = impl_->runtime->copy(copy, Memory::device, Memory::host, impl_->last); !s.ok())
     return s;
   return impl_->runtime->wait(impl_->last);
@@ -177,8 +231,11 @@ Status LiveTemplate::read(void* pixels) const {
 const Device& LiveTemplate::device() const { return impl_->device; }
 
 MatrixView LiveTemplate::view() const {
-  return {impl_->pixels.data(), impl_->type, impl_->size,
-          static_cast<std::ptrdiff_t>(impl_->size.width * size_of(impl_->type)), Memory::device};
+  const auto row = static_cast<std::ptrdiff_t>(impl_->size.width * size_of(impl_->type));
+  MatrixView view{impl_->pixels.data(), impl_->type, impl_->size, row, Memory::device};
+  for (int i = 0; impl_->has_color && i < color_planes; ++i)
+    view.color[i] = {impl_->plane(1 + i), row};
+  return view;
 }
 
 std::uint64_t LiveTemplate::version() const { return impl_->version; }

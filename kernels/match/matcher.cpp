@@ -7,6 +7,7 @@
 #include <optional>
 #include <variant>
 
+#include "device/memory_limit.hpp"
 #include "match/bank.hpp"
 #include "match/image.hpp"
 #include "match/plan.hpp"
@@ -29,6 +30,9 @@ Size frame_of(const AnyPlan& plan) {
 const MatchSettings& settings_of(const AnyPlan& plan) {
   return std::visit([](const auto& p) -> const MatchSettings& { return p.settings(); }, plan);
 }
+double seconds_of(const AnyPlan& plan) {
+  return std::visit([](const auto& p) { return p.seconds(); }, plan);
+}
 bool adopt(AnyPlan& plan, const MatchSettings& settings) {
   return std::visit([&](auto& p) { return p.adopt(settings); }, plan);
 }
@@ -39,7 +43,7 @@ Rect places(const AnyPlan& plan, Size size) {
 /// Checks that the frame is what prepare() was called for.
 Status check_frame(const std::optional<AnyPlan>& plan, const MatrixView& frame) {
   if (!plan) return {Code::invalid_argument, "prepare() has not been called"};
-  return check_frame(frame, type_of(*plan), frame_of(*plan));
+  return check_frame(frame, type_of(*plan), frame_of(*plan), settings_of(*plan).match_on);
 }
 
 }  // namespace
@@ -49,10 +53,21 @@ struct __attribute__((visibility("hidden"))) Matcher::Impl {
   Stream own_stream;
   std::vector<BankTemplate> bank;
   Tuner tuner;
+  std::size_t bytes = 0;          ///< of the plan
   std::optional<AnyPlan> plan;    ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
   std::optional<MatchPlan> score_plan;  ///< score()'s, of the template `scoring`
   std::uint32_t scoring = 0;
+
+  /// Passes a status on; what was stopped half-way cannot be gone on with.
+  Status heeded(Status status) {
+    if (status.code() != Code::stopped) return status;
+    if (pending) static_cast<void>(runtime(device.backend).wait(*pending));
+    pending.reset();
+    plan.reset();
+    score_plan.reset();
+    return status;
+  }
 
   /// Takes the bank, or keeps the previous one on an error.
   Status take(Result<std::vector<BankTemplate>> made);
@@ -126,18 +141,30 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};
+  if (Status s = check_planes(impl_->bank, settings); !s.ok()) return s;
   auto& plan = impl_->plan;
   if (plan && type_of(*plan) == type && frame_of(*plan) == frame && adopt(*plan, settings))
     return {};
   // Checked even if there are no templates to match.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
-  auto made = impl_->make_plan(type, frame, settings);
-  if (!made.ok()) return made.status();
+  const auto make = [&] {
+    const MemoryLimit limit(settings.budget.max_memory);
+    auto made = impl_->make_plan(type, frame, settings);
+    if (made.ok()) impl_->bytes = limit.used();
+    return made;
+  };
+  auto made = make();
+  if (!made.ok()) return impl_->heeded(made.status());
   plan = std::move(made.value());
   impl_->score_plan.reset();
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
+}
+
+Cost Matcher::cost() const {
+  if (!impl_->plan) return {};
+  return {seconds_of(*impl_->plan), impl_->bytes};
 }
 
 Status Matcher::all_fit() const try {
@@ -161,10 +188,11 @@ Status Matcher::enqueue(const MatrixView& frame, Stream stream) try {
   if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
   impl_->pending.reset();
   if (!stream.handle) stream = impl_->own_stream;
+  const PacedScope paced(seconds_of(*impl_->plan) > longest_unpaced);
   if (Status status =
           std::visit([&](auto& plan) { return plan.enqueue(frame, stream); }, *impl_->plan);
       !status.ok())
-    return status;
+    return impl_->heeded(std::move(status));
   impl_->pending = stream;
   return {};
 } catch (const std::exception& thrown) {
@@ -224,7 +252,12 @@ Status Matcher::score(const MatrixView& frame, std::uint32_t template_index, con
   if (scores.pitch < where.width * std::ptrdiff_t{sizeof(float)})
     return {Code::invalid_argument, "the scores have a pitch shorter than their rows"};
   if (!stream.handle) stream = impl_->own_stream;
-  if (Status status = impl_->score_plan->score(frame, scores, stream); !status.ok()) return status;
+  if (Status status = impl_->score_plan->score(frame, scores, stream); !status.ok()) {
+    // It may have been stopped half-way; a frame that is enqueued has nothing to do with it.
+    static_cast<void>(runtime(impl_->device.backend).wait(stream));
+    impl_->score_plan.reset();
+    return status;
+  }
   if (scores.memory == Memory::device) return {};
   return runtime(impl_->device.backend).wait(stream);
 } catch (const std::exception& thrown) {

@@ -180,6 +180,16 @@ Status MultiMatcher::prepare(ElementType type, Size frame, const MatchSettings& 
   return status_of(thrown);
 }
 
+Cost MultiMatcher::cost() const {
+  Cost all;
+  for (const Part& part : impl_->parts) {
+    const Cost one = part.matcher->cost();
+    all.seconds = std::max(all.seconds, one.seconds);
+    all.bytes += one.bytes;
+  }
+  return all;
+}
+
 Status MultiMatcher::enqueue(const MatrixView& frame) try {
   if (!impl_->prepared) return {Code::invalid_argument, "prepare() has not been called"};
   Status status = impl_->by_all([&](Part& part) { return part.matcher->enqueue(frame); });

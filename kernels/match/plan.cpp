@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <tuple>
 
 namespace xcorr {
@@ -47,12 +48,13 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   MatchProblem p;
   p.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many, region, size,
                               1, count, valid_shifts(region, size));
+  p.correlate.planes = planes_of(settings);
   p.products = p.correlate.output_type();
   p.method = settings.method;
   p.contrast = {settings.polarity, settings.min_contrast};
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
-  p.masking.counted = std::count(group.mask.begin(), group.mask.end(), 1);
+  p.masking = masking_of(group.mask, size);
   const Size distance = peak_distance(settings.min_peak_distance, size, region);
   p.distance_x = distance.width;
   p.distance_y = distance.height;
@@ -75,8 +77,8 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
                                   const stage::Search::PruningBound& pruning_bound) {
   MatchPlan plan(device, type, frame, settings);
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
-    auto filter =
-        Prefilter::make(device, type, frame, plan.region_.size(), settings.prefilter_sigma);
+    auto filter = Prefilter::make(device, type, frame, plan.region_.size(),
+                                  settings.prefilter_sigma, planes_of(settings));
     if (!filter.ok()) return filter.status();
     plan.prefilter_ = std::move(filter.value());
   }
@@ -92,10 +94,15 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
         !s.ok())
       return s;
   }
+  if (Status s = check_work(plan.seconds_, settings.budget,
+                            "the search for " + std::to_string(plan.matched_) + " templates");
+      !s.ok())
+    return s;
   if (is_coarse)
     if (Status s = plan.prepare_coarse_search(stream); !s.ok()) return s;
   auto reader = FrameReader::make(
-      device, type, plan.prefilter_ ? plan.prefilter_->max_read() : plan.region_.size());
+      device, type, plan.prefilter_ ? plan.prefilter_->max_read() : plan.region_.size(), true,
+      planes_of(settings));
   if (!reader.ok()) return reader.status();
   plan.reader_ = std::move(reader.value());
   if (Status s = plan.finish(bank, stream, memory); !s.ok()) return s;
@@ -131,6 +138,7 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   auto group =
       TemplateGroup::make(device_, bank, members, problem, kernel, settings_.prefilter_sigma);
   if (!group.ok()) return group.status();
+  seconds_ += group.value().seconds();
   groups_.push_back(std::move(group.value()));
   firsts_.push_back(matched_);
   matched_ += members.size();
@@ -166,6 +174,7 @@ Status MatchPlan::allocate(Memory memory) {
   if (Status s = make_lanes(); !s.ok()) return s;
   sizes_.peaks = matched_ * settings_.max_peaks;
   sizes_.templates = matched_;
+  sizes_.planes = planes_of(settings_);
   return make_blocks(device_.backend, {{&candidates_, sizes_.peaks * sizeof(Candidate)},
                                        {&counts_, matched_ * sizeof(std::uint32_t)},
                                        {&results_, sizes_.bytes(), memory}});
@@ -203,7 +212,7 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
       sizes_.peaks_in(results_) + first_peak,
       sizes_.fits_in(results_) + first_peak,
       sizes_.counts_in(results_) + first,
-      sizes_.sums_in(results_) + first,
+      sizes_.sums_in(results_) + sizes_.planes * first,
       candidates_.as<Candidate>() + first_peak,
       counts_.as<std::uint32_t>() + first,
       best_.data() ? best_.as<CoarseKey>() + first * CoarseCells(region_.size()).count() : nullptr};
@@ -218,7 +227,8 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.approximate != settings_.approximate ||
-      settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses)
+      settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
+      settings.budget != settings_.budget || settings.match_on != settings_.match_on)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;
@@ -254,8 +264,13 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {
-  return {rows.data,           rows.pitch,         settings_.method,
-          settings_.threshold, settings_.subpixel, settings_.subpixel_threshold};
+  return {rows.data,
+          rows.pitch,
+          rows.plane,
+          settings_.method,
+          settings_.threshold,
+          settings_.subpixel,
+          settings_.subpixel_threshold};
 }
 
 Status MatchPlan::settled(Status status, Stream stream) {
@@ -366,8 +381,9 @@ bool MatchPlan::fits(std::uint32_t index) const {
 
 Rect MatchPlan::places(Size size) const { return places_in(region_, size); }
 
-const TemplateSums& MatchPlan::sums_of(std::size_t group, std::size_t member) const {
-  return results_of(group).template_sums[member];
+TemplateSums MatchPlan::sums_of(std::size_t group, std::size_t member) const {
+  return sums_of_right(groups_[group].problem().correlate, results_of(group).template_sums,
+                       static_cast<std::int64_t>(member));
 }
 
 Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const {

@@ -19,6 +19,11 @@
 
 namespace xcorr {
 
+/// Planes of a picture that settings compare.
+constexpr int planes_of(const MatchSettings& settings) {
+  return settings.match_on == MatchOn::color ? color_planes : 1;
+}
+
 /// Names of kernels.
 using KernelOfGroup = std::map<GroupKey, std::string>;
 
@@ -85,6 +90,9 @@ class MatchPlan {
   std::vector<Slot> slots() const;
   TemplateResults results() const;
 
+  /// An estimate of how long a frame takes.
+  double seconds() const { return seconds_; }
+
   /// Call after waiting for the stream.
   void collect(std::vector<Peak>& peaks) const;
 
@@ -120,7 +128,7 @@ class MatchPlan {
   Status enqueue_lanes(const MatchFrame& frame, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
   Status settled(Status status, Stream stream);
-  const TemplateSums& sums_of(std::size_t group, std::size_t member) const;
+  TemplateSums sums_of(std::size_t group, std::size_t member) const;
   Similarity similarity_of(std::size_t group, std::size_t member) const;
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;
   /// The searched part of a frame where kernels read it.
@@ -140,6 +148,7 @@ class MatchPlan {
   std::vector<TemplateGroup> groups_;
   std::vector<std::size_t> firsts_;  ///< of each group, its first template in the results
   std::size_t matched_ = 0;          ///< templates in all groups
+  double seconds_ = 0;
 
   /// Groups of a lane run one after the other, lanes side by side: the kernels of small groups
   /// leave most of a GPU idle.
@@ -159,10 +168,10 @@ class MatchPlan {
   /// In memory that the device writes: peaks and their places by least squares, then sums and
   /// counts of peaks of each template.
   struct Results {
-    std::size_t peaks = 0, templates = 0;
+    std::size_t peaks = 0, templates = 0, planes = 1;
     std::size_t bytes() const {
       return peaks * (sizeof(RefinedPeak) + sizeof(FittedPlace)) +
-             templates * (sizeof(TemplateSums) + sizeof(std::uint32_t));
+             templates * (planes * sizeof(TemplateSums) + sizeof(std::uint32_t));
     }
     RefinedPeak* peaks_in(const Block& block) const { return block.as<RefinedPeak>(); }
     FittedPlace* fits_in(const Block& block) const {
@@ -172,7 +181,7 @@ class MatchPlan {
       return reinterpret_cast<TemplateSums*>(fits_in(block) + peaks);
     }
     std::uint32_t* counts_in(const Block& block) const {
-      return reinterpret_cast<std::uint32_t*>(sums_in(block) + templates);
+      return reinterpret_cast<std::uint32_t*>(sums_in(block) + planes * templates);
     }
   };
   Results sizes_;

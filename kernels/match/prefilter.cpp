@@ -13,7 +13,7 @@ Status Prefilter::check(double sigma) {
 }
 
 Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size frame, Size region,
-                                  double sigma) {
+                                  double sigma, int planes) {
   auto axis = gaussian_weights(sigma);
   if (!axis.ok()) return axis.status();
   auto weights = filter_weights(type, axis.value(), axis.value(), ElementType::f32);
@@ -21,6 +21,7 @@ Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size f
   Prefilter f;
   f.device_ = device;
   f.frame_ = frame;
+  f.planes_ = planes;
   f.weights_ = weights.value();
 
   // A region away from the frame's edges needs the most.
@@ -38,7 +39,7 @@ Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size f
   if (!variant.ok()) return variant.status();
   f.variant_ = variant.value();
 
-  auto filtered = Block::make(device.backend, f.pitch() * region.height);
+  auto filtered = Block::make(device.backend, planes * f.pitch() * region.height);
   if (!filtered.ok()) return filtered.status();
   f.filtered_ = std::move(filtered.value());
   auto workspace = Block::make(device.backend, f.variant_->workspace_bytes(p, device));
@@ -68,11 +69,16 @@ Result<Rows> Prefilter::run(const Rows& pixels, const Rect& region, Stream strea
   p.size = read.size();
   p.pitch = pixels.pitch;
   p.region = {region.x - read.x, region.y - read.y, region.width, region.height};
-  if (Status s = variant_->launch(
-          p, device_, {{workspace_.data(), stream}, pixels.data, filtered_.data()}, nullptr);
-      !s.ok())
-    return s;
-  return Rows{filtered_.as<std::uint8_t>(), pitch()};
+  const std::int64_t plane = pitch() * region.height;
+  for (int i = 0; i < planes_; ++i)
+    if (Status s = variant_->launch(p, device_,
+                                    {{workspace_.data(), stream},
+                                     pixels.data + i * pixels.plane,
+                                     filtered_.as<std::uint8_t>() + i * plane},
+                                    nullptr);
+        !s.ok())
+      return s;
+  return Rows{filtered_.as<std::uint8_t>(), pitch(), plane};
 }
 
 }  // namespace xcorr

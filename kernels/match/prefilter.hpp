@@ -16,7 +16,7 @@ class Prefilter {
   static Status check(double sigma);
   /// For regions of that size, anywhere in frames of that size.
   static Result<Prefilter> make(const Device& device, ElementType type, Size frame, Size region,
-                                double sigma);
+                                double sigma, int planes = 1);
 
   /// The part of a frame that is read to smooth a region.
   Rect reads(const Rect& region) const;
@@ -34,6 +34,7 @@ class Prefilter {
 
   Device device_;
   Size frame_;
+  int planes_ = 1;
   FilterWeights weights_;
   stage::Filter::Problem problem_;  ///< its weights, image and region are set by run()
   const Variant<stage::Filter>* variant_ = nullptr;

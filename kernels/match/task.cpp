@@ -14,6 +14,7 @@ namespace {
 Status check_settings(const MatchSettings& s) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
+  if (s.match_on > MatchOn::color) return bad("nothing of that kind can be matched on");
   if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
   if (!(s.subpixel_threshold >= -1 && s.subpixel_threshold <= 1))
@@ -58,10 +59,14 @@ Status check_task(ElementType type, Size frame, const MatchSettings& settings) {
   return {};
 }
 
-Status check_frame(const MatrixView& frame, ElementType type, Size size) {
+Status check_frame(const MatrixView& frame, ElementType type, Size size, MatchOn match_on) {
   if (frame.type != type || frame.size != size)
     return {Code::invalid_argument, "the frame is not of the prepared type and size"};
   if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
+  if (match_on == MatchOn::color && !frame.has_color())
+    return {Code::invalid_argument, "the frame is gray: it has no colour to match on"};
+  if (match_on == MatchOn::color)
+    if (Status s = check_color(frame, "the frame"); !s.ok()) return s;
   return check_rows(frame, "the frame");
 }
 

@@ -57,6 +57,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
                     ", distance " + text_of({p.distance_x, p.distance_y});
   if (p.masking) key += ", masked to " + std::to_string(p.masking.counted) + " pixels";
   if (p.contrast) key += ", with a contrast";
+  if (c.planes > 1) key += ", in colour";
   std::replace(key.begin(), key.end(), '\t', ' ');
   return key;
 }
@@ -142,9 +143,11 @@ TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const Tun
     say("nothing measured: " + pixels.status().message());
     return found;
   }
-  const MatrixView frame{pixels.value().data(), task.type, task.frame,
-                         static_cast<std::ptrdiff_t>(task.frame.width * size_of(task.type)),
-                         Memory::device};
+  MatrixView frame{pixels.value().data(), task.type, task.frame,
+                   static_cast<std::ptrdiff_t>(task.frame.width * size_of(task.type)),
+                   Memory::device};
+  if (task.settings.match_on == MatchOn::color)  // as dear as any three planes
+    for (ColorPlane& plane : frame.color) plane = {frame.data, frame.pitch};
   auto left = static_cast<TuneClock::rep>(questions.size());
   for (const TuneQuestion& question : questions) {
     const auto now = TuneClock::now();

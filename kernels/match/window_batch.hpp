@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Windows of one size with templates of one size and mask, searched by one launch per stage. Each
-// has a slot with a copy of its template; slots are reused by windows of the same template.
+// Search windows of one size with templates of one size and mask, searched by one launch per stage.
+// Each has a slot with a copy of its template; slots are reused by windows of the same template.
 #pragma once
 
 #include <optional>

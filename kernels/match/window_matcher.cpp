@@ -47,7 +47,7 @@ struct Single {
 
 bool is_same(const BankTemplate& a, const BankTemplate& b) {
   return a.type == b.type && a.size == b.size && a.live == b.live && a.pixels == b.pixels &&
-         a.mask == b.mask;
+         a.color == b.color && a.mask == b.mask;
 }
 
 Result<Matcher> matcher_of(const Device& device, const BankTemplate& t) {
@@ -59,7 +59,7 @@ Result<Matcher> matcher_of(const Device& device, const BankTemplate& t) {
   };
   std::vector<MatrixView> masks;
   if (!t.mask.empty()) masks.push_back(rows(t.mask.data(), ElementType::u8));
-  const MatrixView pixels = rows(t.pixels.data(), t.type);
+  const MatrixView pixels = view_of(t);
   const Status status = t.live ? matcher.value().set_templates({&t.live, 1}, masks)
                                : matcher.value().set_templates({&pixels, 1}, masks);
   if (!status.ok()) return status;
@@ -182,8 +182,9 @@ Status WindowMatcher::prepare(ElementType type, Size frame, const MatchSettings&
 /// Whether it may be searched together with others: it lies inside the frame as it is.
 bool WindowMatcher::Impl::may_batch(const SearchWindow& window) const {
   const BankTemplate& t = bank[window.template_index];
-  return type == ElementType::u8 && t.type == type && !window.poses.any() &&
-         !window.region.empty() && searched_region(frame, window.region) == window.region &&
+  return type == ElementType::u8 && t.type == type && settings.match_on == MatchOn::luma &&
+         !window.poses.any() && !window.region.empty() &&
+         searched_region(frame, window.region) == window.region &&
          t.size.width <= window.region.width && t.size.height <= window.region.height;
 }
 
@@ -295,7 +296,7 @@ Status WindowMatcher::enqueue(const MatrixView& frame, std::span<const SearchWin
     impl_->forget_windows();
     return s;
   }
-  if (Status s = check_frame(frame, impl_->type, impl_->frame); !s.ok()) {
+  if (Status s = check_frame(frame, impl_->type, impl_->frame, impl_->settings.match_on); !s.ok()) {
     impl_->forget_windows();
     return s;
   }

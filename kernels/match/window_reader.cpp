@@ -105,7 +105,7 @@ Result<Rows> WindowReader::read(const MatrixView& frame, std::span<const PartCor
   auto* const first = corners_.as<PartCorner>();
   for (std::size_t i = 0; i < corners.size(); ++i)
     first[i] = reached ? corners[i] : PartCorner{0, static_cast<int>(i) * window_.height};
-  const auto& [data, type, size, pitch, memory, pixels] = source.value();
+  const auto& [data, type, size, pitch, memory, pixels, color] = source.value();
   const std::int64_t luma_pitch = padded_pitch(std::int64_t{window_.width});
   const stage::Luma::Problem problem{window_,
                                      pixels,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Brings windows of a frame to a GPU's kernels: their luma, one window after the other, by one
-// launch whatever their number. Of frames in host memory only the windows are uploaded, at once.
+// Brings search windows of a frame to a GPU's kernels: their luma, one window after the other, by
+// one launch whatever their number. Of frames in host memory only the windows are uploaded, at
+// once.
 #pragma once
 
 #include <span>

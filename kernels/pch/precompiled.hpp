@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What most files of the library include and is not ours, for -Dpch=true. No file may count on it,
-// since builds without it have to work. Highway is not here: each of its files is read once a target.
+// since builds without it have to work. Highway is not here: each of its files is read once per
+// target.
 #ifndef XCORR_PRECOMPILED_HPP  // gcc warns of #pragma once in what it precompiles
 #define XCORR_PRECOMPILED_HPP
 
+#include <tbb/parallel_for.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +19,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tbb/parallel_for.h>
 #include <utility>
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include "stages/match/peaks.hpp"
 #include "stages/match/subpixel_refine.hpp"
 #include "stages/match/templates.hpp"
+#include "stages/match/window_scores.hpp"
 #include "stages/match/window_sums.hpp"
 #include "stages/poses/coarse_search.hpp"
 
@@ -23,18 +24,27 @@ struct MatchProblem : stage::Search::Problem {
   /// See stage::Refine::Problem.
   double subpixel_threshold = stage::place_all;
 
+  /// Of the planes of a picture one by one; the surfaces are those of all planes.
   constexpr stage::Correlate::Problem correlation() const {
+    return {{correlate.each_plane(), batch}, products, product_pitch, product_stride};
+  }
+  constexpr stage::Correlate::Problem surfaces() const {
     return {{correlate, batch}, products, product_pitch, product_stride};
   }
-  constexpr stage::WindowSums::Problem window_sums() const { return {correlate, masking}; }
+  /// Of one plane.
+  constexpr stage::WindowSums::Problem window_sums() const {
+    stage::WindowSums::Problem problem{correlate, masking};
+    problem.correlate.planes = 1;
+    return problem;
+  }
   constexpr stage::Normalise::Problem normalisation() const {
-    return {correlation(), method, masking};
+    return {surfaces(), method, masking};
   }
   constexpr stage::ContrastFilter::Problem contrast_filtering() const {
     return {{correlate, batch}, method, contrast, masking};
   }
   constexpr stage::CoarseSearch::Problem coarse_searching(int first_image) const {
-    return {correlation(), method, masking, contrast.polarity, first_image};
+    return {surfaces(), method, masking, contrast.polarity, first_image};
   }
   constexpr stage::Refine::Problem refinement() const {
     return {correlate, method, max_peaks, subpixel, subpixel_threshold, masking, contrast.polarity};
@@ -43,7 +53,7 @@ struct MatchProblem : stage::Search::Problem {
     return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity};
   }
   constexpr stage::TemplateSums::Problem template_sums() const {
-    return {correlate.type,        correlate.right,        correlate.rights,
+    return {correlate.type,        correlate.right,        correlate.planes * correlate.rights,
             correlate.right_pitch, correlate.right_stride, masking};
   }
   /// Peaks and searches: the base class's.

@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace xcorr {
 namespace {
@@ -103,6 +104,18 @@ struct Neighbour {
   double distance = std::numeric_limits<double>::infinity();
 };
 
+/// Which problems of bytes tensor cores are able to do goes by how many times 32 columns the right
+/// fills: such a variant that is not listed for one of other columns may be able to do this one.
+bool fills_as_many(const Problem& p, const Measured& m) {
+  const auto filled = [](double columns) { return std::ceil(columns / 32); };
+  return m.backend != Backend::cuda || m.type != ElementType::u8 ||
+         filled(p.right.width) == filled(std::sqrt(double(m.right_pixels)));
+}
+
+bool is_of_tensor_cores(int variant) {
+  return std::string_view(variants[variant]).starts_with("tensor_");
+}
+
 /// The measured problems nearest to this one, nearest first.
 std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, bool match,
                                        bool any_form) {
@@ -133,22 +146,31 @@ std::vector<const char*> measured_names(const Problem& problem, Backend backend,
   struct Sum {
     int variant = 0;
     double weight = 0, slowdown = 0;  ///< over the problems that list the variant
+    double unlisted = 0;              ///< the weight of those that would, were it able
   };
   std::vector<Sum> sums(std::size(variants));
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i].variant = static_cast<int>(i);
-  double all = 0;
+  double all = 0, of_as_many = 0;
   for (const Neighbour& near : neighbours_of(problem, backend, match, any_form)) {
     if (!near.problem) break;
     const double weight = 1 / (square(near.distance) + 1e-4);
+    const bool as_many = fills_as_many(problem, *near.problem);
     all += weight;
+    if (as_many) of_as_many += weight;
     for (int i = near.problem->first; i < near.problem->first + near.problem->count; ++i) {
-      Sum& sum = sums[std::size_t(slowdowns[i].variant)];
+      const int variant = slowdowns[i].variant;
+      Sum& sum = sums[std::size_t(variant)];
       sum.weight += weight;
       sum.slowdown += weight * penalty(slowdowns[i].percent);
+      if (as_many || !is_of_tensor_cores(variant)) sum.unlisted -= weight;
     }
   }
   std::erase_if(sums, [](const Sum& sum) { return sum.weight == 0; });
-  for (Sum& sum : sums) sum.slowdown += (all - sum.weight) * penalty(slowdown_unlisted);
+  for (Sum& sum : sums) {
+    sum.unlisted += is_of_tensor_cores(sum.variant) ? of_as_many : all;
+    sum.slowdown =
+        (sum.slowdown + sum.unlisted * penalty(slowdown_unlisted)) / (sum.weight + sum.unlisted);
+  }
   std::stable_sort(sums.begin(), sums.end(),
                    [](const Sum& a, const Sum& b) { return a.slowdown < b.slowdown; });
   std::vector<const char*> names;

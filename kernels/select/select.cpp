@@ -30,6 +30,24 @@ std::vector<MatchKernel> matching_kernels(Backend backend) {
 
 // ---- choice ---------------------------------------------------------------------------------
 
+const Variant<stage::Correlate>* correlate_variant(const Variant<stage::Correlate>* variant) {
+  return variant;
+}
+const Variant<stage::Correlate>* correlate_variant(const MatchKernel& kernel) {
+  return kernel.correlate;
+}
+
+/// An able candidate that is the quickest whatever the tables say, or nothing.
+template <class Candidate, class Able>
+std::optional<Candidate> winner(const Problem& problem, const std::vector<Candidate>& candidates,
+                                Able able) {
+  for (const Candidate& candidate : candidates)
+    if (const auto* variant = correlate_variant(candidate);
+        variant && variant->extra.wins && variant->extra.wins(problem) && able(candidate))
+      return candidate;
+  return std::nullopt;
+}
+
 /// The first able candidate of the first name that has one, or nothing.
 template <class Candidate, class Able>
 std::optional<Candidate> first_able(const std::vector<const char*>& names,
@@ -40,15 +58,16 @@ std::optional<Candidate> first_able(const std::vector<const char*>& names,
   return std::nullopt;
 }
 
-/// In this order: measurements of the form; the paper's table, if the output is nearly the whole
-/// one as in the paper; measurements of other forms; the paper's table in any case; any able
-/// variant.
+/// In this order: a variant that wins in any case; measurements of the form; the paper's table, if
+/// the output is nearly the whole one as in the paper; measurements of other forms; the paper's
+/// table in any case; any able variant.
 template <class Candidate, class Able>
 std::optional<Candidate> choice(const Problem& problem, Backend backend,
                                 const std::vector<Candidate>& candidates, Able able) {
   const auto among = [&](const std::vector<const char*>& names) {
     return first_able(names, candidates, able);
   };
+  if (auto best = winner(problem, candidates, able)) return best;
   const bool guided = backend == Backend::cuda;
   if (auto best = among(measured_names(problem, backend, false, false))) return best;
   if (guided && covers_whole_output(problem))
@@ -59,11 +78,12 @@ std::optional<Candidate> choice(const Problem& problem, Backend backend,
   return highest_ranked(candidates, able);
 }
 
-/// In this order: measurements of whole matches; a variant without surfaces; the best one for the
-/// products alone.
+/// In this order: a variant that wins in any case; measurements of whole matches; a variant without
+/// surfaces; the best one for the products alone.
 template <class Able>
 std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backend,
                                            const std::vector<MatchKernel>& kernels, Able able) {
+  if (auto best = winner(problem, kernels, able)) return best;
   for (const bool any_form : {false, true})
     if (auto best = first_able(measured_names(problem, backend, true, any_form), kernels, able))
       return best;
@@ -88,8 +108,9 @@ std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem p
   for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
     problem.products = products;
     // Approximate products of u8 are of templates less the mean of all their pixels, and what
-    // coarse searches knows only exact ones.
-    if ((problem.masking || problem.is_coarse) && products != problem.correlate.output_type())
+    // coarse searches knows only exact ones, as what adds those of several planes.
+    if ((problem.masking || problem.is_coarse || problem.correlate.planes > 1) &&
+        products != problem.correlate.output_type())
       break;
     if (kernel.correlate->able(problem.correlation(), device)) return products;
   }

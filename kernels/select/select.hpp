@@ -112,7 +112,7 @@ Result<Candidate> select_among(const char* stage, std::string_view name, Backend
   return unknown_kernel(stage, name, backend, known);
 }
 
-/// See Variant::pays.
+/// See VariantFunctions::is_preferred.
 template <class Stage>
 bool is_preferred(const Variant<Stage>& variant, const typename Stage::Problem& problem,
                   const Device& device) {

@@ -20,12 +20,14 @@ Fault fault_of(const xcorr::Status& status, Where where) {
     case xcorr::Code::not_found:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text, where};
     case xcorr::Code::out_of_memory:
+    case xcorr::Code::over_budget:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, text, where};
     case xcorr::Code::invalid_argument:
       return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text, where};
     case xcorr::Code::unsupported:
       return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
     case xcorr::Code::device_error:
+    case xcorr::Code::stopped:
     case xcorr::Code::ok:
       break;
   }

@@ -59,6 +59,13 @@ struct PropertyRows {
                      access);
   }
 
+  /// A number of bytes.
+  template <class Access>
+  static Row bytes(const char* name, const char* nick, const char* blurb, Access access) {
+    return Row::of(g_param_spec_uint64(name, nick, blurb, 0, G_MAXUINT64, initial(access), playing),
+                   access);
+  }
+
   template <class Access>
   static Row choice(const char* name, const char* nick, const char* blurb, GType type,
                     Access access, GParamFlags flags = playing) {

@@ -50,6 +50,12 @@ inline bool assign(std::int64_t& field, const GValue* value) {
 }
 inline void put(const std::int64_t& field, GValue* value) { g_value_set_int64(value, field); }
 
+inline bool assign(std::uint64_t& field, const GValue* value) {
+  field = g_value_get_uint64(value);
+  return true;
+}
+inline void put(const std::uint64_t& field, GValue* value) { g_value_set_uint64(value, field); }
+
 /// The library counts in int. The property may be uint, and then its maximum is INT_MAX.
 inline bool assign(int& field, const GValue* value) {
   field = G_VALUE_HOLDS_UINT(value) ? static_cast<int>(g_value_get_uint(value))

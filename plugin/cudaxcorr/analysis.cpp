@@ -56,7 +56,13 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
     if (auto status = settle(self); !status.ok()) return status;
     if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
   }
-  if (auto status = configure(self, frame.requested); !status.ok()) return status;
+  if (auto status = configure(self, frame.requested); !status.ok()) {
+    // What was affordable for frames of other caps may be again.
+    const Task task{frame.requested.template_set, frame.requested.settings.search};
+    if (status.code() != xcorr::Code::over_budget || element.working != task) return status;
+    pass_unanalysed(self, frame, status.message().c_str());
+    return {};
+  }
   if (!frame.requested.has_templates()) return {};  // what there was has been refused
 
   frame.mapped = std::move(mapped);
@@ -78,6 +84,7 @@ xcorr::Status finish(GstCudaXCorr* self, FrameInFlight& frame) {
   const GstClockTime begin = gst_util_get_timestamp();
   if (auto status = analyser.finish(frame.targets); !status.ok()) return status;
   frame.events = analyser.take_events();
+  post_warnings(self);
   frame.mapped.reset();
   frame.processing_ns += gst_util_get_timestamp() - begin;
   frame.backend = analyser.device().backend;

@@ -24,9 +24,9 @@ std::shared_ptr<const TemplateSet> still_wanted(const std::shared_ptr<const Temp
 
 /// Those of settings that may turn out not to work, and of what goes with them.
 constexpr const char* refusable_properties[] = {
-    "kernel",         "method",     "polarity",    "prefilter-sigma", "angle-start",
-    "angle-extent",   "angle-step", "scale-min",   "scale-max",       "scale-step",
-    "pyramid-levels", "exhaustive", "max-overlap", "async-depth"};
+    "kernel",       "method",      "polarity",  "match-on",   "prefilter-sigma", "angle-start",
+    "angle-extent", "angle-step",  "scale-min", "scale-max",  "scale-step",      "pyramid-levels",
+    "exhaustive",   "max-overlap", "max-work",  "max-memory", "async-depth"};
 
 /// Resets them, unless they have been changed again since.
 void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {
@@ -36,8 +36,10 @@ void reset(SearchSettings& now, const SearchSettings& refused, const SearchSetti
   xcorr::MatchSettings& match = now.match;
   reset_one(match.kernel, refused.match.kernel, working.match.kernel);
   reset_one(match.method, refused.match.method, working.match.method);
+  reset_one(match.match_on, refused.match.match_on, working.match.match_on);
   reset_one(match.polarity, refused.match.polarity, working.match.polarity);
   reset_one(match.prefilter_sigma, refused.match.prefilter_sigma, working.match.prefilter_sigma);
+  reset_one(match.budget, refused.match.budget, working.match.budget);
   reset_one(match.poses, refused.match.poses, working.match.poses);
   reset_one(now.async_depth, refused.async_depth, working.async_depth);
 }
@@ -94,6 +96,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   xcorr::Status status = element.analyser->configure(task);
   // After an error of the device no other settings would work either; another may take these.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
+                         status.code() != xcorr::Code::stopped &&
                          !may_fall_back_to_cpu(self, requested.settings, status);
   if (refusable && element.working != Task{requested.template_set, requested.settings.search})
     status = configure_as_before(self, requested, status);

@@ -18,9 +18,12 @@
 #include "common/deferred_warnings.h"
 #include "common/fault.h"
 #include "common/object_lock.h"
+#include "common/stopping.h"
 #include "cudaxcorr/backend.h"
+#include "cudaxcorr/folder_watch.h"
 #include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
+#include "cudaxcorr/label_events.h"
 #include "cudaxcorr/lateness_detector.h"
 #include "cudaxcorr/properties.h"
 #include "cudaxcorr/response.h"
@@ -39,6 +42,7 @@ struct Latency {
 
 struct Element {
   DeferredWarnings deferred_warnings;
+  Stopping stopping;
   // Under the object lock.
   Snapshot shared;
   Report report;
@@ -46,7 +50,11 @@ struct Element {
   Latency latency;
   // Serialises changes of the templates, as the object lock is not held while files are read.
   std::mutex changing;
-  guint last_template_id = 0;  ///< under that mutex
+  guint last_template_id = 0;               ///< under that mutex
+  std::vector<std::string> told_of_folder;  ///< so are these: what is wrong in `templates-dir`
+  // Of whoever starts, stops or sets `templates-dir`, under a mutex of its own.
+  std::mutex watching;
+  std::unique_ptr<FolderWatch> folder_watch;
   // Of the streaming thread.
   GstVideoInfo format{};
   PipelineContext context;  ///< changed under the object lock: neighbours query it
@@ -56,6 +64,7 @@ struct Element {
   std::deque<FrameInFlight> frames;  ///< oldest first
   LatenessDetector lateness;
   TrackTimes times;
+  std::optional<LabelEvents> label_events;  ///< with `events`
   bool warned_of_no_templates = false;
   bool warned_of_bad_frame = false;  ///< since the start or the last caps
   guint waited =

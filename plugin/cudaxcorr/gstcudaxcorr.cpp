@@ -29,6 +29,8 @@
  *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
  *   of the frame), `score` (gdouble), and for tracks `state` (string: none, tentative, tracked,
  *   lost) and `lost` (gboolean: not detected in this frame)
+ * * `events` (GstValueArray of GstStructure): with #cudaxcorr:events; also `cudaxcorr-event`
+ * messages
  *
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
@@ -145,9 +147,15 @@ gboolean start(GstBaseTransform* base) {
     element.waited = G_MAXUINT;
     element.lateness = {};
     element.times = {};
+    element.label_events.reset();
     element.response.restart();
   }
   return TRUE;
+}
+
+GstStateChangeReturn change_state(GstElement* base, GstStateChange change) {
+  GST_CUDA_XCORR(base)->element->stopping.heed(change);
+  return GST_ELEMENT_CLASS(gst_cuda_xcorr_parent_class)->change_state(base, change);
 }
 
 gboolean stop(GstBaseTransform* base) {
@@ -164,6 +172,7 @@ gboolean stop(GstBaseTransform* base) {
     element.shared.template_set.reset();
     frame = std::exchange(element.last_frame, nullptr);
   }
+  stop_watching(self);
   return TRUE;
 }
 
@@ -191,6 +200,7 @@ bool answer_context(GstCudaXCorr* self, GstQuery* query) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && answer_context(self, query)) return TRUE;
+  const xcorr::StopScope scope(self->element->stopping.request());
   // Such as DRAIN, which asks for all buffers back.
   if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) drain(self);
   if (!GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->query(base, direction, query))
@@ -221,6 +231,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   Element& element = *GST_CUDA_XCORR(base)->element;
+  const xcorr::StopScope scope(element.stopping.request());
   drain(GST_CUDA_XCORR(base));
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
   element.analyser->set_format(element.format);
@@ -233,10 +244,13 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
+  element.stopping.heed(event);
+  const xcorr::StopScope scope(element.stopping.request());
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     discard(self);
     element.waited = G_MAXUINT;
     element.lateness = {};
+    if (element.label_events) element.label_events->interrupt();
     if (element.analyser) element.analyser->interrupt();  // else it has stopped meanwhile
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
     drain(self);  // the event must not overtake earlier frames
@@ -255,6 +269,7 @@ GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; 
 /// class makes the buffer writable unless the frame passes through unchanged.
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  const xcorr::StopScope scope(self->element->stopping.request());
   if (base->queued_buf) {
     // The base class marks what leaves next as the discontinuity, which must be this buffer.
     if (GST_BUFFER_IS_DISCONT(base->queued_buf)) drain(self);
@@ -330,6 +345,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
                                         DOC_URL "/gstreamer" DOC_SUFFIX);
 
+  element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
   element_class->request_new_pad = GST_DEBUG_FUNCPTR(request_new_pad);
   element_class->release_pad = GST_DEBUG_FUNCPTR(release_pad);

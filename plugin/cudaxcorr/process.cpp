@@ -41,6 +41,17 @@ bool is_due(GstCudaXCorr* self, const FrameInFlight& frame) {
   return due;
 }
 
+/// Ends the stream with an error or, where the work was stopped, gives up the frames in flight.
+GstFlowReturn fail(GstCudaXCorr* self, const xcorr::Status& status) {
+  if (status.code() != xcorr::Code::stopped) {
+    post_error(self, fault_of(status));
+    return GST_FLOW_ERROR;
+  }
+  discard(self);
+  self->element->analyser->forget();
+  return GST_FLOW_FLUSHING;
+}
+
 }  // namespace
 
 FrameInFlight arrive(GstCudaXCorr* self, const GstBuffer* buffer) {
@@ -59,7 +70,10 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
   xcorr::Status status;
   if (frame.requested.has_templates()) {
     ++element.number;
-    if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) element.analyser->interrupt();
+    if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) {
+      element.analyser->interrupt();
+      if (element.label_events) element.label_events->interrupt();
+    }
     frame.due = is_due(self, frame);
     frame.backend = element.analyser->device().backend;
     frame.kernel = element.analyser->kernel();
@@ -72,10 +86,7 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
     element.working = {frame.requested.template_set, settings.search};
     warn_of_no_templates(self, settings);
   }
-  if (!status.ok()) {
-    post_error(self, fault_of(status));
-    return GST_FLOW_ERROR;
-  }
+  if (!status.ok()) return fail(self, status);
   element.frames.push_back(std::move(frame));
   return GST_FLOW_OK;
 }
@@ -92,10 +103,7 @@ GstFlowReturn finish_oldest(GstCudaXCorr* self, GstBuffer** out) {
   if (!status.ok()) status = fall_back(self, oldest.requested.settings, status);
   FrameInFlight frame = std::move(oldest);
   element.frames.pop_front();
-  if (!status.ok()) {
-    post_error(self, fault_of(status));
-    return GST_FLOW_ERROR;
-  }
+  if (!status.ok()) return fail(self, status);
   if (frame.requested.has_templates()) publish(self, frame);
   // Before the frame itself is pushed: that may block in a sink that waits for this image's.
   element.response.push(frame.buffer.get(), frame.image.release());

@@ -69,6 +69,12 @@ std::vector<Property> template_rows() {
                            GST_TYPE_SAMPLE, playing),
                        XCORR_AT(templates.sample)),
           &TemplateSet::sampled),
+      of_templates(Rows::text("templates-dir", "Templates directory",
+                              "Folder of image files with further templates, labelled by their "
+                              "names, after 'template-sample'; what 'templates.yaml' in it says of "
+                              "them counts, and changes are taken over while frames flow",
+                              XCORR_AT(templates.folder)),
+                   &TemplateSet::of_folder),
       of_templates(Rows::choice("mask", "Mask", "Which pixels of a template count", mask_type(),
                                 XCORR_AT(templates.mask.kind)),
                    nullptr),
@@ -97,6 +103,8 @@ std::vector<Property> search_rows() {
   return {
       Rows::choice("method", "Method", "How a window of the frame is compared", method_type(),
                    XCORR_AT(search.match.method)),
+      Rows::choice("match-on", "Match on", "What of frames and templates is compared",
+                   match_on_type(), XCORR_AT(search.match.match_on)),
       Rows::number("threshold", "Threshold",
                    "How close a match must be, as a fraction of an exact copy's score; "
                    "for sqdiff methods scores up to (1 - threshold) of a zero window's",
@@ -137,6 +145,16 @@ std::vector<Property> search_rows() {
                  "fastest; 'tune': what is fastest here, measured once (2 s at most "
                  "before a frame) and remembered",
                  XCORR_AT(search.match.kernel)),
+      Rows::number("max-work", "Maximum work",
+                   "Seconds that a frame may take, by an estimate for this device; a task that "
+                   "takes longer is refused (-1: one of more than 1 s is done, with a warning; 0: "
+                   "without)",
+                   -1, 1e6, XCORR_AT(search.match.budget.max_work)),
+      Rows::bytes("max-memory", "Maximum memory",
+                  "Bytes that templates with all that is made of them may take; a task that takes "
+                  "more is refused "
+                  "(0: no limit)",
+                  XCORR_AT(search.match.budget.max_memory)),
   };
 }
 
@@ -262,6 +280,18 @@ std::vector<Property> output_rows() {
                  "that have them, GstAnalytics metas, besides the "
                  "GstCudaXCorrMeta of the frame",
                  XCORR_AT(attach_roi_meta)),
+      Rows::flag("events", "Events",
+                 "Tell when a label appears and when it is gone: in the frame's meta, and by an "
+                 "element message 'cudaxcorr-event'",
+                 XCORR_AT(events)),
+      Rows::count("appear-frames", "Appear frames",
+                  "With 'events', a label appears once this many analysed frames in a row have "
+                  "shown it",
+                  1, INT_MAX, XCORR_AT(presence.appear_frames)),
+      Rows::count("gone-frames", "Gone frames",
+                  "With 'events', a label is gone once this many analysed frames in a row have "
+                  "not shown it",
+                  1, INT_MAX, XCORR_AT(presence.gone_frames)),
   };
 }
 

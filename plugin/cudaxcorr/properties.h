@@ -11,6 +11,8 @@
 
 #include <gst/gst.h>
 
+#include <xcorr/presence.hpp>
+
 #include "common/property_values.h"
 #include "matching/devices.h"
 #include "matching/search_settings.h"
@@ -31,6 +33,8 @@ struct Settings {
   std::string camera_id;
   bool post_messages = true;
   bool attach_roi_meta = true;
+  bool events = false;
+  xcorr::PresenceSettings presence;
 };
 
 /// What the element reports. Guarded by the object lock.

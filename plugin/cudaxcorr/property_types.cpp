@@ -65,6 +65,17 @@ GType polarity_type() {
   return type;
 }
 
+GType match_on_type() {
+  static const GType type = [] {
+    static constexpr GEnumValue values[] = {
+        {static_cast<int>(xcorr::MatchOn::luma), "Brightness", "luma"},
+        {static_cast<int>(xcorr::MatchOn::color), "Colour: all three components", "color"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstCudaXCorrMatchOn", values);
+  }();
+  return type;
+}
+
 GType tracker_type() {
   static const GType type = [] {
     static constexpr GEnumValue values[] = {
@@ -81,8 +92,8 @@ GType tracker_type() {
 }
 
 void mark_property_types() {
-  for (const GType type : {method_type(), subpixel_type(), polarity_type(), mask_type(),
-                           tracker_type(), backend_type()})
+  for (const GType type : {method_type(), subpixel_type(), polarity_type(), match_on_type(),
+                           mask_type(), tracker_type(), backend_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -11,6 +11,7 @@ GType method_type();
 GType mask_type();
 GType subpixel_type();
 GType polarity_type();
+GType match_on_type();
 GType tracker_type();
 
 /// Marks them as part of the plugin's interface, for its documentation.

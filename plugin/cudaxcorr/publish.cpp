@@ -22,6 +22,31 @@ void record(GstCudaXCorr* self, const FrameInFlight& frame) {
   count(frame.events, report);
 }
 
+/// What has become of labels by this frame, if that is asked for.
+std::vector<LabelEvent> events_of(GstCudaXCorr* self, const FrameInFlight& frame) {
+  Element& element = *self->element;
+  const Settings& settings = frame.requested.settings;
+  GstBuffer* buffer = frame.buffer.get();
+  if (!settings.events) {
+    element.label_events.reset();
+    return {};
+  }
+  if (!element.label_events) element.label_events.emplace();
+  element.label_events->configure(settings.presence);
+  if (!frame.due) {
+    element.label_events->skip();
+    return {};
+  }
+  const GstClockTime running_time =
+      running_time_of(GST_BASE_TRANSFORM(self)->segment, GST_BUFFER_PTS(buffer));
+  GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+  auto events =
+      element.label_events->update({running_time, utc_of(buffer).value_or(xcorr::unknown_time)},
+                                   buffer, caps, frame.requested.template_set, frame.targets);
+  gst_caps_unref(caps);
+  return events;
+}
+
 }  // namespace
 
 void count(const std::vector<xcorr::TargetEvent>& events, Report& report) {
@@ -33,6 +58,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   GstBuffer* buffer = frame.buffer.get();
   const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
   const Settings& settings = frame.requested.settings;
+  const std::vector<LabelEvent> events = events_of(self, frame);
   const FrameResult result{{element.format.width, element.format.height},
                            settings.camera_id,
                            GST_BUFFER_PTS(buffer),
@@ -42,7 +68,8 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
                            frame.kernel,
                            frame.due,
                            *frame.requested.template_set,
-                           frame.targets};
+                           frame.targets,
+                           settings.events ? std::optional(std::span(events)) : std::nullopt};
   GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
                  GST_TIME_ARGS(frame.processing_ns));
   if (frame.due) {
@@ -52,6 +79,9 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   attach_meta(buffer, result);
   if (settings.attach_roi_meta)
     attach_roi_metas(buffer, result, attach_analytics(buffer, result, element.times));
+  for (const LabelEvent& event : events)
+    gst_element_post_message(GST_ELEMENT(self),
+                             make_message(GST_OBJECT(self), segment, buffer, result, event));
   if (!settings.post_messages || !frame.due) return;
   for (const xcorr::TargetEvent& event : frame.events)
     gst_element_post_message(GST_ELEMENT(self),

@@ -56,7 +56,8 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
                         "angle", G_TYPE_DOUBLE, pose.angle,                         //
                         "scale", G_TYPE_DOUBLE, pose.scale,                         //
                         "score", G_TYPE_DOUBLE, peak.score,                         //
-                        "confidence", G_TYPE_DOUBLE, target.confidence,             //
+                        target.id ? "confidence" : "similarity", G_TYPE_DOUBLE,     //
+                        target.confidence,                                          //
                         "inverted", G_TYPE_BOOLEAN, gboolean{peak.inverted},        //
                         "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
                         "state", G_TYPE_STRING, name_of(target.state), nullptr);
@@ -69,13 +70,37 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
   return made;
 }
 
-GValue peaks_of(const FrameResult& result) {
+void set_time(GstStructure* structure, const char* which, const xcorr::FrameTime& time) {
+  const std::string name = which;
+  gst_structure_set(structure, (name + "-running-time").c_str(), G_TYPE_UINT64,
+                    guint64{time.running_time}, nullptr);
+  if (time.utc != xcorr::unknown_time)
+    gst_structure_set(structure, (name + "-utc").c_str(), G_TYPE_STRING, utc_text(time.utc).c_str(),
+                      nullptr);
+}
+
+/// Puts what the event says behind what there is.
+void add_event(GstStructure* structure, const FrameResult& result,
+               const xcorr::PresenceEvent& event) {
+  gst_structure_set(structure, "event", G_TYPE_STRING, name_of(event.change), "label",
+                    G_TYPE_STRING, event.label.c_str(), nullptr);
+  set_time(structure, "first", event.first);
+  set_time(structure, "last", event.last);
+  GstStructure* peak = describe("peak", result, event.target);
+  gst_structure_set(structure, "unanalysed", G_TYPE_UINT64, guint64{event.unanalysed}, "peak",
+                    GST_TYPE_STRUCTURE, peak, nullptr);
+  gst_structure_free(peak);
+}
+
+/// An array of the structures that `describe_one` makes, which are taken over.
+template <class Items, class Describe>
+GValue array_of(const Items& items, Describe describe_one) {
   GValue array = G_VALUE_INIT;
-  gst_value_array_init(&array, static_cast<guint>(result.targets.size()));
-  for (const xcorr::Target& target : result.targets) {
+  gst_value_array_init(&array, static_cast<guint>(items.size()));
+  for (const auto& each : items) {
     GValue item = G_VALUE_INIT;
     g_value_init(&item, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&item, describe("peak", result, target));
+    g_value_take_boxed(&item, describe_one(each));
     gst_value_array_append_and_take_value(&array, &item);
   }
   return array;
@@ -99,8 +124,17 @@ void fill(GstStructure* structure, const FrameResult& result) {
                     G_TYPE_STRING, xcorr::name_of(result.backend),   //
                     "kernel", G_TYPE_STRING, result.kernel.c_str(),  //
                     "analysed", G_TYPE_BOOLEAN, gboolean{result.analysed}, nullptr);
-  GValue peaks = peaks_of(result);
+  GValue peaks = array_of(result.targets, [&](const xcorr::Target& target) {
+    return describe("peak", result, target);
+  });
   gst_structure_take_value(structure, "peaks", &peaks);
+  if (!result.events) return;
+  GValue events = array_of(*result.events, [&](const LabelEvent& event) {
+    GstStructure* made = gst_structure_new_empty("event");
+    add_event(made, result, event.event);
+    return made;
+  });
+  gst_structure_take_value(structure, "events", &events);
 }
 
 /// The nearest whole pixel at which `extent` pixels lie inside `limit`: ROI metas are unsigned.
@@ -176,6 +210,16 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
   gst_structure_set(structure, "event", G_TYPE_STRING, name_of(event.event), "target",
                     GST_TYPE_STRUCTURE, target, nullptr);
   gst_structure_free(target);
+  return gst_message_new_element(source, structure);
+}
+
+GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
+                         const FrameResult& result, const LabelEvent& event) {
+  GstStructure* structure = describe_times("cudaxcorr-event", segment, buffer);
+  identify(structure, result);
+  add_event(structure, result, event.event);
+  if (event.sample)
+    gst_structure_set(structure, "sample", GST_TYPE_SAMPLE, event.sample.get(), nullptr);
   return gst_message_new_element(source, structure);
 }
 

@@ -14,6 +14,7 @@
 
 #include <xcorr/follower.hpp>
 
+#include "cudaxcorr/label_events.h"
 #include "matching/templates.h"
 
 namespace cudaxcorr {
@@ -29,6 +30,7 @@ struct FrameResult {
   bool analysed;
   const TemplateSet& template_set;
   std::span<const xcorr::Target> targets;
+  std::optional<std::span<const LabelEvent>> events;  ///< where they are asked for
 };
 
 /// Registers the custom meta.
@@ -48,5 +50,8 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
 /// The element message `cudaxcorr-target`: what has become of a target in that buffer.
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
                          const FrameResult& result, const xcorr::TargetEvent& event);
+/// The element message `cudaxcorr-event`: a label has appeared or is gone, as that buffer confirms.
+GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
+                         const FrameResult& result, const LabelEvent& event);
 
 }  // namespace cudaxcorr

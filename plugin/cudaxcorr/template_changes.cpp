@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cudaxcorr/template_changes.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <xcorr/exceptions.hpp>
 
+#include "common/utf8.h"
 #include "cudaxcorr/element.h"
 #include "matching/capture.h"
 #include "matching/masking.h"
+#include "matching/template_folder.h"
 
 namespace cudaxcorr {
 namespace {
@@ -18,13 +23,46 @@ Fault unusable(const std::string& text, Where where = Where::here()) {
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
 }
 
+void warn_of_all(GstCudaXCorr* self, const std::vector<Fault>& faults) {
+  for (const Fault& fault : faults) self->element->deferred_warnings.warn(self, fault);
+}
+
 /// Masks the templates of the template set and those of signals, which are in the settings.
-std::optional<Fault> mask_all(TemplateSet& template_set, Settings& settings) {
+std::optional<Fault> mask_all(GstCudaXCorr* self, TemplateSet& template_set, Settings& settings) {
   Fault fault;
+  std::vector<Fault> left_out;
   template_set.added = settings.templates.added;
-  if (!mask_templates(template_set, settings.templates.mask, settings.search.match.method, fault))
-    return fault;
+  const bool masked = mask_templates(template_set, settings.templates.mask,
+                                     settings.search.match.method, left_out, fault);
+  if (!masked) return fault;
+  warn_of_all(self, left_out);
   settings.templates.added = template_set.added;
+  return std::nullopt;
+}
+
+/// Replaces one of the lists, other than `added`.
+std::optional<Fault> load_list(GstCudaXCorr* self, TemplateSet& template_set,
+                               LoadedImages TemplateSet::*list, const Settings& settings) {
+  const unsigned max_pixels = settings.max_template_pixels;
+  guint& last_id = self->element->last_template_id;
+  Fault fault;
+  if (list != &TemplateSet::of_folder) {
+    if (load(template_set, list, settings.templates, max_pixels, last_id, fault))
+      return std::nullopt;
+    return fault;
+  }
+  std::vector<Fault> warnings;
+  if (!load_folder(template_set, settings.templates.folder, max_pixels, last_id, warnings, fault))
+    return fault;
+  // What is still so has been said.
+  std::vector<std::string>& told = self->element->told_of_folder;
+  std::vector<std::string> texts;
+  for (const Fault& warning : warnings) texts.push_back(warning.text);
+  std::erase_if(warnings, [&](const Fault& warning) {
+    return std::ranges::find(told, warning.text) != told.end();
+  });
+  told = std::move(texts);
+  warn_of_all(self, warnings);
   return std::nullopt;
 }
 
@@ -44,13 +82,14 @@ std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
   try {
     if (const auto fault = change(changed.settings, template_set.get())) return fault;
     if (template_set)
-      if (const auto fault = mask_all(*template_set, changed.settings)) return fault;
+      if (const auto fault = mask_all(self, *template_set, changed.settings)) return fault;
   } catch (const std::exception& thrown) {
     return fault_of(xcorr::status_of(thrown));
   }
+  const bool is_new = template_set && *template_set != *changed.template_set;
   const ObjectLock lock(self);  // what is replaced is released outside of it
   std::swap(element.shared.settings.templates, changed.settings.templates);
-  if (element.shared.template_set)
+  if (element.shared.template_set && is_new)
     changed.template_set = std::exchange(element.shared.template_set, template_set);
   return std::nullopt;
 }
@@ -74,6 +113,35 @@ guint add(GstCudaXCorr* self, Make make) {
   return 0;
 }
 
+/// Watches the folder that is set now, if there is one, and takes its changes over.
+void watch_folder(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  std::unique_ptr<FolderWatch> before;  // waits for its thread outside the lock
+  const std::lock_guard watching(element.watching);
+  std::string folder;
+  {
+    const ObjectLock lock(self);
+    if (element.shared.template_set) folder = element.shared.settings.templates.folder;
+  }
+  if (element.folder_watch && element.folder_watch->folder() == folder) return;
+  before = std::move(element.folder_watch);
+  if (folder.empty()) return;
+  const auto reload = [self] {
+    const auto fault = change_templates(self, [&](Settings& settings, TemplateSet* template_set) {
+      return template_set ? load_list(self, *template_set, &TemplateSet::of_folder, settings)
+                          : std::nullopt;
+    });
+    if (fault) self->element->deferred_warnings.warn(self, *fault);
+  };
+  const auto warn = [self, folder](const std::string& reason) {
+    self->element->deferred_warnings.warn(
+        self, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+               "The folder of templates '" + valid_utf8(folder) +
+                   "' cannot be watched, so its changes are not seen: " + reason});
+  };
+  element.folder_watch = std::make_unique<FolderWatch>(folder, reload, warn);
+}
+
 // ---- signals --------------------------------------------------------------------------------
 
 guint add_template(GstCudaXCorr* self, GstSample* sample, const gchar* label) {
@@ -90,16 +158,18 @@ guint add_template_file(GstCudaXCorr* self, const gchar* file, const gchar* labe
 
 guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint height) {
   Sample frame;
+  bool in_color;
   {
     const ObjectLock lock(self);
     frame = self->element->last_frame;
+    in_color = self->element->shared.settings.search.match.match_on == xcorr::MatchOn::color;
   }
   return add(self, [&](unsigned max_pixels, guint id, Fault& fault) -> SharedImage {
     if (!frame) {
       fault = unusable("Cannot capture a template: no frame has passed with 'enable-capture'");
       return nullptr;
     }
-    const Sample patch = capture(frame.get(), {x, y, width, height}, fault);
+    const Sample patch = capture(frame.get(), {x, y, width, height}, in_color, fault);
     return patch ? copy_sample(patch.get(), "captured", max_pixels, id, fault) : nullptr;
   });
 }
@@ -191,39 +261,43 @@ void install_template_signals(GstElementClass* klass) {
 
 std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
                                    const GValue* value) {
-  return change_templates(
+  auto fault = change_templates(
       self, [&](Settings& settings, TemplateSet* template_set) -> std::optional<Fault> {
-        Fault fault;
         if (!property.set(settings, value)) return malformed(property.spec, value);
         const auto list = *property.images;
-        if (!template_set || !list ||
-            load(*template_set, list, settings.templates, settings.max_template_pixels,
-                 self->element->last_template_id, fault))
-          return std::nullopt;
-        return fault;
+        return template_set && list ? load_list(self, *template_set, list, settings) : std::nullopt;
       });
+  if (!fault && property.images == &TemplateSet::of_folder) watch_folder(self);
+  return fault;
 }
 
 std::optional<Fault> load_templates(GstCudaXCorr* self) {
   Element& element = *self->element;
-  const std::lock_guard changing(element.changing);
-  Settings settings;
   {
+    const std::lock_guard changing(element.changing);
+    element.told_of_folder.clear();
+    Settings settings;
+    {
+      const ObjectLock lock(self);
+      settings = element.shared.settings;
+    }
+    auto template_set = std::make_shared<TemplateSet>();
+    for (const auto list : {&TemplateSet::single, &TemplateSet::several, &TemplateSet::sampled,
+                            &TemplateSet::of_folder, &TemplateSet::mask_file})
+      if (const auto fault = load_list(self, *template_set, list, settings)) return fault;
+    if (const auto fault = mask_all(self, *template_set, settings)) return fault;
     const ObjectLock lock(self);
-    settings = element.shared.settings;
+    element.shared.settings.templates.added = template_set->added;
+    element.shared.template_set = std::move(template_set);
   }
-  auto template_set = std::make_shared<TemplateSet>();
-  Fault fault;
-  for (const auto list : {&TemplateSet::single, &TemplateSet::several, &TemplateSet::sampled,
-                          &TemplateSet::mask_file})
-    if (!load(*template_set, list, settings.templates, settings.max_template_pixels,
-              element.last_template_id, fault))
-      return fault;
-  if (const auto fault = mask_all(*template_set, settings)) return fault;
-  const ObjectLock lock(self);
-  element.shared.settings.templates.added = template_set->added;
-  element.shared.template_set = std::move(template_set);
+  watch_folder(self);
   return std::nullopt;
+}
+
+void stop_watching(GstCudaXCorr* self) {
+  std::unique_ptr<FolderWatch> before;  // waits for its thread outside the lock
+  const std::lock_guard watching(self->element->watching);
+  before = std::move(self->element->folder_watch);
 }
 
 void notify_templates(GstCudaXCorr* self) {

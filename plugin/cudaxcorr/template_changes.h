@@ -23,6 +23,9 @@ std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
 /// At the start: loads the template set from the settings.
 std::optional<Fault> load_templates(GstCudaXCorr* self);
 
+/// At the end, when the template set is gone: changes of the folder are not seen any more.
+void stop_watching(GstCudaXCorr* self);
+
 /// Emits `notify` for the properties of templates.
 void notify_templates(GstCudaXCorr* self);
 

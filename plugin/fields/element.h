@@ -13,6 +13,7 @@
 
 #include "common/deferred_warnings.h"
 #include "common/object_lock.h"
+#include "common/stopping.h"
 #include "fields/field_estimator.h"
 #include "fields/gstcudaxcorrfield.h"
 #include "fields/properties.h"
@@ -25,6 +26,7 @@ namespace cudaxcorr::fields {
 
 struct Element {
   DeferredWarnings deferred_warnings;
+  Stopping stopping;
   // Under the object lock.
   State state;
   std::optional<Files> files;  ///< those of the settings; none while stopped

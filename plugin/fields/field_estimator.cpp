@@ -79,6 +79,7 @@ xcorr::Status FieldEstimator::configure(const Task& task) {
   if (!made.ok()) return made.status();
   if (reference)
     if (auto status = made.value().set_reference(reference->view()); !status.ok()) return status;
+  seconds_ = made.value().cost().seconds;
   matcher_.emplace(std::move(made.value()));
   task_ = task;
   has_reference_ = reference.has_value();

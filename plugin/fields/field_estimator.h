@@ -32,6 +32,8 @@ class FieldEstimator {
   /// prepared before stays.
   xcorr::Status configure(const Task& task);
 
+  /// An estimate of how long a field takes, as configured.
+  double seconds() const { return seconds_; }
   bool has_reference() const { return has_reference_; }
   void forget_reference() { has_reference_ = false; }
   /// The image has been read when this returns.
@@ -50,6 +52,7 @@ class FieldEstimator {
   std::optional<xcorr::FieldMatcher> matcher_;
   Task task_;
   bool has_reference_ = false;
+  double seconds_ = 0;
 };
 
 }  // namespace cudaxcorr::fields

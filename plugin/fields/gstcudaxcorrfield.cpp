@@ -172,6 +172,11 @@ gboolean start(GstBaseTransform* base) {
   return FALSE;
 }
 
+GstStateChangeReturn change_state(GstElement* base, GstStateChange change) {
+  GST_CUDA_XCORR_FIELD(base)->element->stopping.heed(change);
+  return GST_ELEMENT_CLASS(gst_cuda_xcorr_field_parent_class)->change_state(base, change);
+}
+
 gboolean stop(GstBaseTransform* base) {
   GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
   close_backend(self);
@@ -231,6 +236,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
+  self->element->stopping.heed(event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
     interrupt(self);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) check_end(self);
@@ -288,6 +294,7 @@ static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
       "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
                                         DOC_URL "/fields" DOC_SUFFIX);
+  element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where windows lie instead of on a grid: a CSV file of x and y, as the command xcorr-field reads
-// it with --places. A stranger may have made it.
+// The places of interrogation windows that are not on a grid: a CSV file of x and y, as the command
+// xcorr-field reads it with --places. It may be hostile.
 #pragma once
 
 #include <memory>

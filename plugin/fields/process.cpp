@@ -10,6 +10,7 @@
 #include "fields/element.h"
 #include "fields/results.h"
 #include "matching/frame.h"
+#include "matching/long_work.h"
 
 namespace cudaxcorr::fields {
 namespace {
@@ -52,10 +53,11 @@ void refuse(GstCudaXCorrField* self, const Task& refused, const Task& working) {
 
 /// Whether another task might do what this one could not.
 bool is_refusable(const xcorr::Status& status) {
-  return !status.ok() && status.code() != xcorr::Code::device_error;
+  return !status.ok() && status.code() != xcorr::Code::device_error &&
+         status.code() != xcorr::Code::stopped;
 }
 
-/// Prepares the meter; the frame that stays the reference is its reference again.
+/// Prepares the estimator; the frame that stays the reference is its reference again.
 xcorr::Status prepare(Element& element, const Task& task) {
   if (auto status = element.estimator->configure(task); !status.ok()) return status;
   if (!task.keeps_a_frame()) element.kept.reset();
@@ -81,7 +83,10 @@ xcorr::Status configure(GstCudaXCorrField* self, Task& task) {
   }
   if (status.ok()) {
     element.working = task;
-  } else if (!is_failure_of_device(status)) {
+    if (auto text = text_of_work(element.estimator->seconds(), task.field.budget, "field");
+        !text.empty())
+      post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+  } else if (is_refusable(status) && !is_failure_of_device(status)) {
     element.unable = task;
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                         "Frames of these caps pass unmeasured: " + status.message()});
@@ -90,7 +95,7 @@ xcorr::Status configure(GstCudaXCorrField* self, Task& task) {
   return status;
 }
 
-/// Keeps a copy in host memory, since the meter may be made anew and the frame is downstream's.
+/// Keeps a copy in host memory, since the estimator may be made anew and the frame is downstream's.
 xcorr::Status keep_reference(Element& element, GstBuffer* buffer) {
   const MappedFrame mapped(element.format, buffer, GST_MAP_READ);
   if (!mapped) return {xcorr::Code::device_error, mapped.fault()};
@@ -112,7 +117,7 @@ bool becomes_reference(const Element& element, const Request& request) {
   return false;
 }
 
-/// A frame and its view, where the meter reads it.
+/// A frame and its view, where the estimator reads it.
 struct Frame {
   GstBuffer* buffer;
   xcorr::MatrixView luma;
@@ -156,10 +161,10 @@ xcorr::Status measure(GstCudaXCorrField* self, GstBuffer* buffer, Request& reque
   const bool on_gpu =
       context.exists() && element.estimator->device().backend == xcorr::Backend::cuda;
   const MappedFrame mapped(element.format, buffer, on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
-  if (!mapped) {
+  if (const char* fault = mapped ? fault_of_luma(mapped) : mapped.fault()) {
     if (!std::exchange(element.warned_of_bad_frame, true))
       post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                          std::string("A frame passes unmeasured: ") + mapped.fault()});
+                          std::string("A frame passes unmeasured: ") + fault});
     return {};
   }
   if (on_gpu && context != element.context)
@@ -198,6 +203,7 @@ void publish(GstCudaXCorrField* self, GstBuffer* buffer, const Request& request,
 
 GstFlowReturn process(GstCudaXCorrField* self, GstBuffer* buffer) {
   Element& element = *self->element;
+  const xcorr::StopScope scope(element.stopping.request());
   if (GST_BUFFER_IS_DISCONT(buffer)) interrupt(self);
   Request request;
   {
@@ -212,6 +218,10 @@ GstFlowReturn process(GstCudaXCorrField* self, GstBuffer* buffer) {
   auto status = measure(self, buffer, request, result);
   if (fall_back_to_cpu(self, request.settings.device, status))
     status = measure(self, buffer, request, result);
+  if (status.code() == xcorr::Code::stopped) {
+    element.estimator->set_format(element.format);  // what it has is not whole
+    return GST_FLOW_FLUSHING;
+  }
   if (!status.ok()) {
     post_error(self, fault_of(status));
     return GST_FLOW_ERROR;

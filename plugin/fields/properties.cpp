@@ -136,6 +136,16 @@ FieldProperties<State> make_table() {
                    "A frame where half of the windows score less has the state 'cut' "
                    "(-1: none has)",
                    -1, 1, XCORR_AT(settings.cut_score)),
+      Rows::number("max-work", "Maximum work",
+                   "Seconds that a frame may take, by an estimate for this device; a task that "
+                   "takes longer is refused (-1: one of more than 1 s is done, with a warning; 0: "
+                   "without)",
+                   -1, 1e6, XCORR_AT(settings.field.budget.max_work)),
+      Rows::bytes("max-memory", "Maximum memory",
+                  "Bytes that images, windows and their results may take; a task that takes more "
+                  "is refused "
+                  "(0: no limit)",
+                  XCORR_AT(settings.field.budget.max_memory)),
       Rows::flag("post-messages", "Post messages",
                  "Post an element message 'cudaxcorrfield' for each measured frame",
                  XCORR_AT(settings.post_messages)),

@@ -7,6 +7,7 @@
 
 #include "matching/current_context.h"
 #include "matching/frame.h"
+#include "matching/long_work.h"
 #include "matching/task_warnings.h"
 
 namespace cudaxcorr {
@@ -64,15 +65,17 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   for (std::string& text :
        warnings_of(asked, task, parts_->templates, format_, devices_.all.size()))
     warn(std::move(text));
+  warn_of_work(parts_->search.cost().seconds, "search");
   return {};
 } catch (const std::exception& thrown) {
   ready_ = loaded_ = false;
   return xcorr::status_of(thrown);
 }
 
-/// Without what needs frames of 8 bits, if these have more, and in their levels; with what targets
-/// are followed by.
+/// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
+/// they have none; with what targets are followed by.
 Task Analyser::possible(Task task) const {
+  if (!has_color(format_)) task.search.match.match_on = xcorr::MatchOn::luma;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
@@ -92,9 +95,11 @@ xcorr::Status Analyser::load(const Task& task) {
     if (auto status = search.set_depth(depth, devices_.all); !status.ok()) return status;
   }
   const bool live = shall_be_live(task);
-  if (loaded_ && task.template_set == templates.template_set && live == templates.are_live())
+  const bool in_color = task.search.match.match_on == xcorr::MatchOn::color;
+  if (loaded_ && task.template_set == templates.template_set && live == templates.are_live() &&
+      in_color == templates.in_color)
     return {};
-  auto made = load_bank(task.template_set, format_, device(), live, templates);
+  auto made = load_bank(task.template_set, format_, device(), live, in_color, templates);
   if (!made.ok()) return made.status();
   loaded_ = false;
   if (auto status = search.set_templates(made.value()); !status.ok())
@@ -108,10 +113,13 @@ xcorr::Status Analyser::load(const Task& task) {
 
 xcorr::Status Analyser::prepare(const Task& task) {
   const xcorr::Size frame{format_.width, format_.height};
-  const xcorr::MatchSettings match = task.search.tracking.enabled
-                                         ? xcorr::search_for_tracks(task.search.match)
-                                         : task.search.match;
-  if (auto status = parts_->search.prepare(luma_type(format_), frame, match); !status.ok())
+  xcorr::MatchSettings match = task.search.tracking.enabled
+                                   ? xcorr::search_for_tracks(task.search.match)
+                                   : task.search.match;
+  match.budget.max_memory /= parts_->search.depth();
+  if (auto status =
+          parts_->search.prepare(luma_type(format_), frame, match, task.search.tracking.enabled);
+      !status.ok())
     return status;
   return parts_->tracks.configure(frame, match, task.search);
 }
@@ -120,6 +128,11 @@ void Analyser::warn(std::string text) {
   if (std::find(told_.begin(), told_.end(), text) != told_.end()) return;
   told_.push_back(text);
   warnings_.push_back(std::move(text));
+}
+
+void Analyser::warn_of_work(double seconds, const char* what) {
+  if (auto text = text_of_work(seconds, task_->search.match.budget, what); !text.empty())
+    warn(std::move(text));
 }
 
 std::string Analyser::take_tuning() {
@@ -141,7 +154,10 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   targets.clear();
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
-  if (follows()) return parts_->tracks.finish(parts_->search, targets, kernel_);
+  if (follows()) {
+    warn_of_work(parts_->tracks.seconds(), "filters of targets");
+    return parts_->tracks.finish(parts_->search, targets, kernel_);
+  }
   std::vector<xcorr::Peak> peaks;
   if (auto status = parts_->search.finish(peaks); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks)
@@ -157,7 +173,8 @@ bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint
   const auto status = current.status().ok() ? parts_->search.respond(luma_view(frame, memory),
                                                                      template_index, response)
                                             : current.status();
-  if (!status.ok()) warn("The pad 'response' has no image: " + status.message());
+  if (!status.ok() && status.code() != xcorr::Code::stopped)
+    warn("The pad 'response' has no image: " + status.message());
   return status.ok();
 }
 

@@ -46,6 +46,9 @@ class Analyser {
     parts_->tracks.keep_tracks_of(other.parts_->tracks);
   }
 
+  /// After work that was stopped: as after set_format(). There must be no frames in flight.
+  void forget() { set_format(format_); }
+
   /// Whether configure() has succeeded for this task and the present format.
   bool is_ready_for(const Task& task) const { return ready_ && task == asked_; }
   /// Prepares everything for a task. Does nothing if that has been done already; otherwise there
@@ -91,6 +94,8 @@ class Analyser {
   Analyser(Devices devices, const PipelineContext& context, FrameSearch search);
   Task possible(Task task) const;
   bool shall_be_live(const Task& task) const;
+  /// Adds a warning where that many seconds are too many.
+  void warn_of_work(double seconds, const char* what);
   xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
   bool follows() const { return task_->search.tracking.enabled; }

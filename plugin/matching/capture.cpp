@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <xcorr/image.hpp>
 
@@ -47,9 +48,71 @@ Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
   return sample;
 }
 
+/// In RGB or Y444, of the frame's range and matrix.
+Sample color_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
+  GstVideoInfo info;
+  const bool is_rgb = GST_VIDEO_INFO_IS_RGB(&frame);
+  gst_video_info_set_format(&info, is_rgb ? GST_VIDEO_FORMAT_RGB : GST_VIDEO_FORMAT_Y444,
+                            patch.size.width, patch.size.height);
+  info.colorimetry = frame.colorimetry;
+  GstBuffer* buffer = new_buffer(info.size);
+  if (!buffer) return nullptr;
+  if (MappedFrame mapped(info, buffer, GST_MAP_WRITE); mapped) {
+    const auto area = static_cast<std::size_t>(patch.size.area());
+    std::vector<std::uint8_t> planes(xcorr::color_planes * area);
+    write_color(patch, planes.data());
+    for (int i = 0; i < xcorr::color_planes; ++i) {
+      auto* const to = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(&mapped.frame, i));
+      const int pitch = GST_VIDEO_FRAME_COMP_STRIDE(&mapped.frame, i);
+      const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&mapped.frame, i);
+      const std::uint8_t* from = planes.data() + i * area;
+      for (int y = 0; y < patch.size.height; ++y)
+        for (int x = 0; x < patch.size.width; ++x) to[y * pitch + x * step] = *from++;
+    }
+  }
+  GstCaps* caps = gst_video_info_to_caps(&info);
+  Sample sample = take_sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+  gst_caps_unref(caps);
+  gst_buffer_unref(buffer);
+  return sample;
+}
+
+/// The part of a frame's view. Of chroma that the part begins in the middle of, all that is of it:
+/// pixels then are one by one.
+struct Part {
+  xcorr::MatrixView view;
+  std::vector<std::uint8_t> color;
+
+  Part(const xcorr::MatrixView& frame, const xcorr::Rect& patch, bool in_color) : view(frame) {
+    view.data = static_cast<const std::uint8_t*>(view.data) + patch.y * view.pitch +
+                patch.x * view.element_bytes();
+    view.size = patch.size();
+    for (xcorr::ColorPlane& plane : view.color) plane = {};
+    if (!in_color || !frame.has_color()) return;
+    const auto area = static_cast<std::size_t>(view.size.area());
+    color.resize(xcorr::color_planes * area);
+    for (int i = 0; i < xcorr::color_planes; ++i) {
+      const xcorr::ColorPlane& plane = frame.color[i];
+      std::uint8_t* to = color.data() + i * area;
+      for (int y = patch.y; y < patch.y + patch.height; ++y)
+        for (int x = patch.x; x < patch.x + patch.width; ++x)
+          *to++ = static_cast<const std::uint8_t*>(
+              plane.data)[(y >> plane.shift_y) * plane.pitch + (x >> plane.shift_x) * plane.step +
+                          plane.position];
+      view.color[i] = {color.data() + i * area, patch.width};
+    }
+  }
+  bool is_flat() const {
+    if (!view.has_color()) return xcorr::is_flat(view);
+    for (const xcorr::ColorPlane& plane : view.color)
+      if (!xcorr::is_flat({plane.data, view.type, view.size, plane.pitch})) return false;
+    return true;
+  }
+};
+
 }  // namespace
 
-Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault) {
+Sample capture(GstSample* frame, const xcorr::Rect& patch, bool in_color, Fault& fault) {
   const auto refuse = [&](const std::string& text) {
     fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, "Cannot capture a template: " + text};
     return nullptr;
@@ -67,12 +130,10 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault) {
   if (!mapped) return refuse(std::string("of the frame, ") + mapped.fault());
   if (const char* unread = fault_of_luma(mapped))
     return refuse(std::string("of the frame, ") + unread);
-  xcorr::MatrixView view = luma_view(mapped);
-  view.data = static_cast<const std::uint8_t*>(view.data) + patch.y * view.pitch +
-              patch.x * view.element_bytes();
-  view.size = patch.size();
-  if (xcorr::is_flat(view)) return refuse(text_of(patch) + " are flat");
-  Sample sample = gray_sample(view, info);
+  const Part part(luma_view(mapped), patch, in_color);
+  if (part.is_flat()) return refuse(text_of(patch) + " are flat");
+  Sample sample =
+      part.view.has_color() ? color_sample(part.view, info) : gray_sample(part.view, info);
   return sample ? sample : refuse("there is no memory for " + text_of(patch));
 }
 

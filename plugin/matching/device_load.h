@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How much this process asks of each GPU, so that elements that may take any of them spread over
-// all. Other processes are not seen.
+// The load that this process puts on each GPU, so that elements that may take any GPU spread over
+// all of them. Other processes are not seen.
 #pragma once
 
 #include <span>

@@ -16,7 +16,28 @@ xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
              : xcorr::packed_luma(bytes, position(0));
 }
 
+xcorr::ColorPlane color_plane(const MappedFrame& mapped, int component) {
+  const GstVideoFrame& frame = mapped.frame;
+  const int shift_x = frame.info.finfo->w_sub[component],
+            shift_y = frame.info.finfo->h_sub[component];
+  const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component);
+  const std::ptrdiff_t pitch = GST_VIDEO_FRAME_COMP_STRIDE(&frame, component);
+  const int plane = GST_VIDEO_FRAME_COMP_PLANE(&frame, component);
+  const auto* const data =
+      static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+  return {data + (mapped.visible.y >> shift_y) * pitch + (mapped.visible.x >> shift_x) * step,
+          pitch,
+          step,
+          static_cast<int>(GST_VIDEO_FRAME_COMP_POFFSET(&frame, component)),
+          shift_x,
+          shift_y};
+}
+
 }  // namespace
+
+bool has_color(const GstVideoInfo& info) {
+  return luma_type(info) == xcorr::ElementType::u8 && !GST_VIDEO_INFO_IS_GRAY(&info);
+}
 
 xcorr::ElementType luma_type(const GstVideoInfo& info) {
   return GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8 ? xcorr::ElementType::u16 : xcorr::ElementType::u8;
@@ -44,6 +65,8 @@ xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory) {
                          layout_of(frame.info)};
   view.data = static_cast<const std::uint8_t*>(view.data) + mapped.visible.y * view.pitch +
               mapped.visible.x * view.element_bytes();
+  if (has_color(frame.info))
+    for (int i = 0; i < xcorr::color_planes; ++i) view.color[i] = color_plane(mapped, i);
   return view;
 }
 

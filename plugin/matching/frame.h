@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The luma of a mapped video frame as the library's view of a matrix. Nothing is copied, in host
-// memory or on the GPU: the library picks the luma out of interleaved components, and computes it
+// A mapped video frame as the library's view of a matrix: its luma and, of 8 bits, the planes of
+// its colour, red, green and blue or luma and chroma as they come. Nothing is copied, in host
+// memory or on the GPU: the library picks them out of interleaved components, and computes luma
 // from packed RGB. Luma of more than 8 bits is taken as its 16-bit words are.
 #pragma once
 
@@ -16,6 +17,9 @@ namespace cudaxcorr {
 /// u8, or u16 for those of more bits.
 xcorr::ElementType luma_type(const GstVideoInfo& info);
 
+/// Whether frames have colour that can be matched on: 8 bits of three components.
+bool has_color(const GstVideoInfo& info);
+
 /// The levels of its luma in memory from one of 256 to the next.
 int levels_of_gray(const GstVideoInfo& info);
 
@@ -24,7 +28,8 @@ int levels_of_gray(const GstVideoInfo& info);
 const char* fault_of_luma(const MappedFrame& mapped);
 
 /// The image of a frame, of one of these formats, that is mapped in that memory; the view is
-/// valid while it is.
+/// valid while it is. Of a frame that is cropped between two pixels of its chroma, the first of
+/// these counts whole.
 xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory = xcorr::Memory::host);
 
 }  // namespace cudaxcorr

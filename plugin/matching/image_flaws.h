@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a file's own bytes say of the image in it that decoders do not: some kinds they get wrong
-// without saying so, others they allocate before they announce the size, and of others they say
-// little more than that they fail.
+// What the bytes of a file tell about its image and decoders do not: they decode some kinds wrongly
+// without an error, allocate others before they announce the size, and give no reason when they
+// fail with others.
 #pragma once
 
 #include <string>

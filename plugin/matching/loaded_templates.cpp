@@ -15,10 +15,10 @@ xcorr::Status with_names_of(const TemplateSet& template_set, const xcorr::Status
 
 xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> template_set,
                                          const GstVideoInfo& format, const xcorr::Device& device,
-                                         bool live, const LoadedTemplates& before) {
+                                         bool live, bool in_color, const LoadedTemplates& before) {
   std::vector<LumaImage> images;
   for (std::size_t i = 0; i < template_set->size(); ++i) {
-    auto image = luma_in(format, (*template_set)[i]);
+    auto image = luma_in(format, (*template_set)[i], in_color);
     if (!image)
       return xcorr::Status(
           xcorr::Code::invalid_argument,
@@ -34,6 +34,7 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
   }
   loaded.images = std::make_shared<std::vector<LumaImage>>(std::move(images));
   loaded.template_set = std::move(template_set);
+  loaded.in_color = in_color;
   return loaded;
 }
 

@@ -64,13 +64,20 @@ bool is_upside_down(const GstVideoFrame& frame) {
 }  // namespace
 
 bool LumaImage::is_flat() const {
-  int least = INT_MAX, most = INT_MIN;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(size.area()); ++i) {
-    if (!counts(i)) continue;
-    least = std::min(least, (*this)[i]);
-    most = std::max(most, (*this)[i]);
-    if (least < most) return false;
-  }
+  const auto area = static_cast<std::size_t>(size.area());
+  const auto is_flat = [&](const auto& value) {
+    int least = INT_MAX, most = INT_MIN;
+    for (std::size_t i = 0; i < area; ++i) {
+      if (!counts(i)) continue;
+      least = std::min<int>(least, value(i));
+      most = std::max<int>(most, value(i));
+      if (least < most) return false;
+    }
+    return true;
+  };
+  if (color.empty()) return is_flat([&](std::size_t i) { return (*this)[i]; });
+  for (std::size_t first = 0; first < color.size(); first += area)
+    if (!is_flat([&](std::size_t i) { return color[first + i]; })) return false;
   return true;
 }
 
@@ -102,27 +109,65 @@ std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>&
   };
   pair_up(std::equal_to<LumaImage>());
   pair_up([](const LumaImage& a, const LumaImage& b) {
-    return a.size == b.size && a.type == b.type && a.pixels == b.pixels;
+    return a.size == b.size && a.type == b.type && a.pixels == b.pixels && a.color == b.color;
   });
   return origins;
 }
 
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image) {
+namespace {
+
+/// Calls `read(view)` with the image in that format; false if it cannot be converted.
+template <class Read>
+bool read_in(const GstVideoInfo& format, const LoadedImage& image, const Read& read) {
   const GstVideoInfo info = image.info();
   const GstVideoInfo target = converted_info(format, info);
   const MappedFrame decoded(info, gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
-  if (!decoded) return std::nullopt;
-
-  GstBuffer* buffer = new_buffer(target.size);
-  if (!buffer) return std::nullopt;
-  std::optional<LumaImage> luma;
+  GstBuffer* buffer = decoded ? new_buffer(target.size) : nullptr;
+  if (!buffer) return false;
+  bool done = false;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
     const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
-    if (converted && conversion(decoded, converted)) luma = luma_of(luma_view(converted));
+    done = converted && conversion(decoded, converted);
+    if (done) read(luma_view(converted));
   }
   gst_buffer_unref(buffer);
-  if (luma) luma->mask = image.mask;
+  return done;
+}
+
+}  // namespace
+
+GstVideoInfo whole_chroma(const GstVideoInfo& format) {
+  GstVideoInfo whole = format;
+  if (GST_VIDEO_INFO_IS_RGB(&format)) return whole;
+  gst_video_info_set_format(&whole, GST_VIDEO_FORMAT_Y444, format.width, format.height);
+  whole.colorimetry = format.colorimetry;
+  whole.fps_n = format.fps_n;
+  whole.fps_d = format.fps_d;
+  return whole;
+}
+
+void write_color(const xcorr::MatrixView& view, std::uint8_t* to) {
+  for (const xcorr::ColorPlane& plane : view.color)
+    for (int y = 0; y < view.size.height; ++y) {
+      const auto* const row = static_cast<const std::uint8_t*>(plane.data) +
+                              (y >> plane.shift_y) * plane.pitch + plane.position;
+      for (int x = 0; x < view.size.width; ++x) *to++ = row[(x >> plane.shift_x) * plane.step];
+    }
+}
+
+std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image,
+                                 bool in_color) {
+  std::optional<LumaImage> luma;
+  if (!read_in(format, image, [&](const xcorr::MatrixView& view) { luma = luma_of(view); }))
+    return std::nullopt;
+  if (in_color && has_color(format)) {
+    luma->color.resize(xcorr::color_planes * static_cast<std::size_t>(luma->size.area()));
+    if (!read_in(whole_chroma(format), image,
+                 [&](const xcorr::MatrixView& view) { write_color(view, luma->color.data()); }))
+      return std::nullopt;
+  }
+  luma->mask = image.mask;
   return luma;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What is matched of a template. Its image is converted to the pipeline's format and colorimetry,
-// and its luma then computed as the frames' is: an exact copy scores 1 in every format.
+// and its luma then computed as the frames' is: an exact copy scores 1 in every format. So are the
+// planes of its colour, which are converted without subsampling, since chroma of the frame may
+// begin anywhere.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +26,15 @@ struct LumaImage {
   std::vector<std::uint8_t> pixels;                  ///< the bytes of their elements
   xcorr::ElementType type = xcorr::ElementType::u8;  ///< or u16
   Mask mask{};
+  std::vector<std::uint8_t> color{};  ///< its planes, one after the other, if they are matched on
 
   bool operator==(const LumaImage&) const = default;
   xcorr::MatrixView view() const {
-    return {pixels.data(), type, size, size.width * std::ptrdiff_t(xcorr::size_of(type))};
+    xcorr::MatrixView view{pixels.data(), type, size,
+                           size.width * std::ptrdiff_t(xcorr::size_of(type))};
+    for (int i = 0; !color.empty() && i < xcorr::color_planes; ++i)
+      view.color[i] = {color.data() + i * size.area(), size.width};
+    return view;
   }
   int operator[](std::size_t pixel) const {
     if (type == xcorr::ElementType::u8) return pixels[pixel];
@@ -41,12 +48,17 @@ struct LumaImage {
     return {mask.data(), xcorr::ElementType::u8, size, size.width};
   }
   bool counts(std::size_t pixel) const { return mask.empty() || mask[pixel]; }
-  /// Whether all pixels that count are equal.
+  /// Whether all pixels that count are equal, in colour if that is matched on.
   bool is_flat() const;
 };
 
 /// Writes the luma of a matrix, row by row, `pitch` bytes apart. Both are in host memory.
 void write_luma(const xcorr::MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
+
+/// Writes the planes of its colour, dense, one after the other; and the format in which a frame of
+/// one has them all: itself, or without subsampling.
+void write_color(const xcorr::MatrixView& view, std::uint8_t* to);
+GstVideoInfo whole_chroma(const GstVideoInfo& format);
 
 /// The luma of a matrix in host memory.
 LumaImage luma_of(const xcorr::MatrixView& view);
@@ -56,8 +68,9 @@ LumaImage luma_of(const xcorr::MatrixView& view);
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
                                                    const std::vector<LumaImage>& before);
 
-/// The image's luma, as a pipeline of that format has it, and mask. Empty if it cannot be
-/// converted.
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image);
+/// The image's luma, as a pipeline of that format has it, and mask; `in_color`: and its colour, the
+/// format's components. Empty if it cannot be converted.
+std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image,
+                                 bool in_color = false);
 
 }  // namespace cudaxcorr

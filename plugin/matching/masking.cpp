@@ -81,7 +81,7 @@ SharedImage masked(const LoadedImage& image, const Masking& masking, xcorr::Meth
 }  // namespace
 
 bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xcorr::Method method,
-                    Fault& fault) {
+                    std::vector<Fault>& left_out, Fault& fault) {
   template_set.mask = settings;
   const Masking masking{settings.kind, settings.inset,
                         template_set.mask_file.empty() ? nullptr : template_set.mask_file.front()};
@@ -93,10 +93,12 @@ bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xco
       if (!changed) {
         fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
                  "Cannot mask the template '" + image->name() + "': " + reason};
-        return false;
+        if (list != &TemplateSet::of_folder) return false;
+        left_out.push_back(fault);
       }
       image = std::move(changed);
     }
+  std::erase(template_set.of_folder, nullptr);
   return true;
 }
 

@@ -3,6 +3,8 @@
 // Masks for the templates of a template set, however they came.
 #pragma once
 
+#include <vector>
+
 #include <xcorr/methods.hpp>
 
 #include "common/fault.h"
@@ -17,8 +19,8 @@ Mask read_mask(const LoadedImage& image, Mask (*pixels)(const MappedFrame&), std
 /// Gives every template the mask that the settings and the template set's `mask_file` make. If one
 /// cannot have that mask, sets `fault` (LIBRARY/SETTINGS) and returns false: the file has another
 /// size, no pixel would count, or those that would are flat where the rest is not, and the method
-/// needs contrast.
+/// needs contrast. Those of a folder are left out instead, with the faults in `left_out`.
 bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xcorr::Method method,
-                    Fault& fault);
+                    std::vector<Fault>& left_out, Fault& fault);
 
 }  // namespace cudaxcorr

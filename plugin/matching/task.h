@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What to search for, and how.
+// What to search for and how.
 #pragma once
 
 #include <memory>

@@ -43,6 +43,25 @@ void add_those_of(const LumaImage& image, const std::string& file,
                        "' could match; 'sqdiff-normed' compares brightness");
 }
 
+/// Of gray frames, or of gray templates for others.
+void add_those_of_color(const Task& asked, const Task& done, const GstVideoInfo& format,
+                        std::vector<std::string>& warnings) {
+  if (asked.search.match.match_on != xcorr::MatchOn::color) return;
+  if (!has_color(format)) {
+    warnings.push_back(std::string("'match-on': the luma of frames of ") +
+                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&format)) +
+                       " is matched on, since they have no colour of 8 bits");
+    return;
+  }
+  for (std::size_t i = 0; i < done.template_set->size(); ++i) {
+    const LoadedImage& image = (*done.template_set)[i];
+    const GstVideoInfo info = image.info();
+    if (GST_VIDEO_INFO_IS_GRAY(&info))
+      warnings.push_back("The template '" + image.name() +
+                         "' is gray: with match-on=color it matches only what is gray");
+  }
+}
+
 void add_those_of_videos(const TemplateSet& template_set, std::vector<std::string>& warnings) {
   for (const auto list :
        {&TemplateSet::single, &TemplateSet::several, &TemplateSet::added, &TemplateSet::mask_file})
@@ -63,9 +82,18 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
     warnings.push_back(
         "'devices': templates that change, by 'template-update', are all searched by the first of "
         "them; with template-update=0 from the start on they are shared out");
-  for (std::size_t i = 0; i < images.size(); ++i)
-    add_those_of(images[i], (*done.template_set)[i].name(), done.search.match,
-                 {format.width, format.height}, warnings);
+  add_those_of_color(asked, done, format, warnings);
+  bool has_thresholds = false;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const LoadedImage& image = (*done.template_set)[i];
+    xcorr::MatchSettings match = done.search.match;
+    if (!image.rules.region.empty()) match.search_region = image.rules.region;
+    has_thresholds |= image.rules.threshold.has_value();
+    add_those_of(images[i], image.name(), match, {format.width, format.height}, warnings);
+  }
+  if (has_thresholds && done.search.tracking.enabled)
+    warnings.push_back(
+        "With 'track' the thresholds of single templates have no effect, 'threshold' has");
   add_those_of_videos(*done.template_set, warnings);
   if (asked.search.tracking.by_filter() && luma_type(format) != xcorr::ElementType::u8)
     warnings.push_back(std::string("Filters need frames of 8 bits, not ") +

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a user should know of a task that can be done: templates that cannot match, settings without
-// effect.
+// Warnings about a task that can be done: templates that cannot match, settings without effect.
 #pragma once
 
 #include <string>

@@ -90,6 +90,7 @@ TemplateSettings settings_of(const TemplateSet& template_set) {
   if (!template_set.single.empty()) settings.file = template_set.single.front()->file;
   for (const auto& image : template_set.several) settings.files.push_back(image->file);
   if (!template_set.sampled.empty()) settings.sample = template_set.sampled.front()->sample;
+  settings.folder = template_set.folder;
   settings.added = template_set.added;
   settings.mask = template_set.mask;
   return settings;

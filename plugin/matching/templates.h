@@ -14,6 +14,7 @@
 #include "common/fault.h"
 #include "common/sample.h"
 #include "matching/masks.h"
+#include "matching/template_rules.h"
 
 namespace cudaxcorr {
 
@@ -38,6 +39,8 @@ struct LoadedImage {
   Mask mask{};
   std::optional<Masking> masking{};  ///< that has made the mask
   bool of_video = false;             ///< the first of several in the file
+  TemplateRules rules{};             ///< of one of a folder
+  std::string stamp{};               ///< of its file when it was read; of one of a folder
 
   const std::string& name() const { return file.empty() ? label : file; }
   /// Its format. The rows are in order, as a frame's.
@@ -49,6 +52,8 @@ struct MaskSettings {
   MaskKind kind = MaskKind::alpha;  ///< `mask`
   unsigned inset = 0;               ///< `mask-inset`
   std::string file;                 ///< `mask-file`
+
+  bool operator==(const MaskSettings&) const = default;
 };
 
 /// The templates that the application has set. Files are read when the element starts.
@@ -56,29 +61,34 @@ struct TemplateSettings {
   std::string file;                ///< `template`
   std::vector<std::string> files;  ///< `templates`
   Sample sample;                   ///< `template-sample`
+  std::string folder;              ///< `templates-dir`
   LoadedImages added;              ///< by signals
   MaskSettings mask;
 };
 
 /// The templates in the order of their indices.
 struct TemplateSet {
-  LoadedImages single, several, sampled, added;
+  LoadedImages single, several, sampled, of_folder, added;
   LoadedImages mask_file;  ///< none or one
+  std::string folder;      ///< that `of_folder` is of
   MaskSettings mask;       ///< that the templates have been masked by
 
   static constexpr LoadedImages TemplateSet::*lists[] = {
-      &TemplateSet::single, &TemplateSet::several, &TemplateSet::sampled, &TemplateSet::added};
+      &TemplateSet::single, &TemplateSet::several, &TemplateSet::sampled, &TemplateSet::of_folder,
+      &TemplateSet::added};
   std::size_t size() const;
   const LoadedImage& operator[](std::size_t index) const;
+  /// Whether the images are the very same.
+  bool operator==(const TemplateSet&) const = default;
 };
 
 /// The settings from which this template set would be loaded.
 TemplateSettings settings_of(const TemplateSet& template_set);
 
-/// Replaces one of the template set's lists, other than `added`, by what the settings name, not
-/// masked yet; new ids follow `last_id`. Blocks while files are decoded. If a file cannot be read
-/// (RESOURCE/OPEN_READ) or a sample cannot be used (LIBRARY/SETTINGS), or an image has more
-/// pixels, sets `fault`, returns false and leaves the template set unchanged.
+/// Replaces one of the template set's lists, other than `of_folder` and `added`, by what the
+/// settings name, not masked yet; new ids follow `last_id`. Blocks while files are decoded. If a
+/// file cannot be read (RESOURCE/OPEN_READ) or a sample cannot be used (LIBRARY/SETTINGS), or an
+/// image has more pixels, sets `fault`, returns false and leaves the template set unchanged.
 bool load(TemplateSet& template_set, LoadedImages TemplateSet::*list,
           const TemplateSettings& settings, unsigned max_pixels, guint& last_id, Fault& fault);
 

@@ -65,6 +65,10 @@ xcorr::Status TrackSession::configure(xcorr::Size frame, const xcorr::MatchSetti
   return {};
 }
 
+double TrackSession::seconds() const {
+  return filters_ ? filters_->seconds(follower_.ids().size()) : 0;
+}
+
 xcorr::Status TrackSession::begin(FrameSearch& search, const xcorr::MatrixView& frame,
                                   std::uint64_t number) {
   number_ = number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Follows targets from frame to frame: by what the whole frame's search and windows around expected
-// places find, and by filters where these are asked for. Templates and filters then learn from the
-// frame.
+// Follows targets from frame to frame, by the peaks of whole frames and of search windows around
+// the expected places, and by filters where these are asked for. Templates and filters then learn
+// from the frame.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,11 @@ class TrackSession {
   /// Goes on with the tracks of another session, which has frames of the same format. Those that
   /// filters follow end: what these have learnt lies on the other device, or in the other context.
   void keep_tracks_of(const TrackSession& other);
-  /// All tracks end.
-  void end() { follower_.end(); }
+  /// All tracks end, and what filters have learnt.
+  void end() {
+    follower_.end();
+    filters_.reset();
+  }
   /// The stream has a gap before the next frame.
   void interrupt() { follower_.interrupt(); }
 
@@ -46,6 +49,9 @@ class TrackSession {
   /// as before, so that the frame can be analysed again. `kernel` stays if nothing was searched.
   xcorr::Status finish(FrameSearch& search, std::vector<xcorr::Target>& targets,
                        std::string& kernel);
+
+  /// An estimate of how long the filters of a frame's targets take.
+  double seconds() const;
 
   /// What has become of targets since the last call.
   std::vector<xcorr::TargetEvent> take_events() { return follower_.take_events(); }

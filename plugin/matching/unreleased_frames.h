@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A decoder that fails may forget the frame it was working on, as pngdec does with a damaged file:
-// the memory of an image stays, and the descriptors of the pool it came from. Here the frames that
-// decoders have are remembered until the pipeline has stopped, and then emptied.
+// the image's memory leaks, and so do the descriptors of its pool. This remembers the frames that
+// decoders hold until the pipeline has stopped, and then empties them.
 #pragma once
 
 #include <vector>

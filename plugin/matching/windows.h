@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches small windows of a frame, each for one template, all at once. A window is its template's
-// size plus the margin on each side. Near an edge of the frame it is shifted inwards rather than
-// clipped: moving a window is free, another size has to be prepared for.
+// Searches search windows of a frame, each for one template, all at once. A window has its
+// template's size plus the margin on each side. Near an edge of the frame it is moved inwards
+// instead of clipped: moving is free, another size needs preparation.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What images over a frame are made with: a part of the frame to draw on by Cairo, and text,
-// which Pango sets.
+// The tools for images over a frame: a part of the frame on which Cairo draws, and text, which
+// Pango sets.
 #pragma once
 
 #include <algorithm>

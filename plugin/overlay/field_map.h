@@ -32,9 +32,9 @@ struct FieldView {
   bool is_replaced(std::size_t window) const { return status[window] == 1; }
 };
 
-/// The value of each window: pixels, or for strains and vorticity pixels a pixel. These are of the
-/// slopes that least squares have measured or, where the window was replaced or there are none, of
-/// differences between the windows around it; NaN where there are no such windows.
+/// The value of each window: pixels, or for strains and vorticity pixels per pixel. These are of
+/// the slopes that least squares have measured or, where the window was replaced or there are none,
+/// of differences between the windows around it; NaN where there are no such windows.
 std::vector<double> values_of(const FieldView& field, FieldMap map);
 
 /// Whether values have a sign, so that 0 is in the middle of the colours.

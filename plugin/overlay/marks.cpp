@@ -9,7 +9,7 @@
 namespace cudaxcorr {
 namespace {
 
-/// So many analysed frames after a target was seen its last place says nothing any more.
+/// The number of analysed frames after which the last place of a target says nothing any more.
 constexpr std::uint64_t frames_to_show_lost = 50;
 
 std::string text_of(const gchar* text) { return text ? text : ""; }

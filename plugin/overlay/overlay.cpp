@@ -159,9 +159,9 @@ GstVideoOverlayComposition* paint(Element& element, const Settings& settings,
 /// is not looked at here.
 bool is_sound(GstXCorrOverlay* self, GstSample* sample, const GstVideoInfo& info) {
   const GstCapsFeatures* features = gst_caps_get_features(gst_sample_get_caps(sample), 0);
-  GstVideoRectangle image;
   if (!gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY)) return true;
-  const char* fault = fault_of_frame(info, gst_sample_get_buffer(sample), image);
+  const MappedFrame mapped(info, gst_sample_get_buffer(sample), GST_MAP_READ);
+  const char* fault = mapped.fault();
   if (fault && !std::exchange(self->element->warned, true))
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                         std::string("A frame passes without marks: ") + fault});

@@ -17,7 +17,7 @@
  *
  * Frames never wait for the network. Entries wait in a queue for a server that is away, slow or
  * full; of those that do not fit in it the oldest are dropped. #xcorrredis:stats counts them, and a
- * warning tells of it, once a second at most.
+ * warning tells of it, once per second at most.
  *
  * ## Example launch line
  * |[
@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "common/callback.h"
 #include "common/fault.h"
@@ -93,6 +94,7 @@ struct Element {
   Settings working;
   std::unique_ptr<Sender> sender;
   GstClockTime last_id = 0;
+  bool warned_of_clock = false;  ///< since the start
 
   SenderCounts counts;
 };
@@ -146,6 +148,7 @@ gboolean start(GstBaseTransform* base) {
   }
   element.counts.pushed = element.counts.sent = element.counts.dropped = 0;
   element.counts.connections = 0;
+  element.warned_of_clock = false;
   element.sender = std::make_unique<Sender>(
       SenderOptions{address.value(), element.working.address, password_of(element.working),
                     static_cast<std::uint64_t>(element.working.max_length),
@@ -161,10 +164,23 @@ gboolean stop(GstBaseTransform* base) {
   return TRUE;
 }
 
-/// Each one later than the last, whatever the clocks do.
-std::string next_id(Element& element, GstBuffer* buffer) {
+/// A frame's time, unless that lies ahead: a stream takes nothing older than its last entry.
+GstClockTime time_of(GstXCorrRedis* self, GstBuffer* buffer) {
+  constexpr GstClockTime plausible = 3600 * GST_SECOND;
   const auto arrival = static_cast<GstClockTime>(g_get_real_time()) * GST_USECOND;
-  element.last_id = std::max(element.last_id + 1, utc_of(buffer).value_or(arrival));
+  const GstClockTime time = utc_of(buffer).value_or(arrival);
+  if (time <= arrival + plausible) return time;
+  if (!std::exchange(self->element->warned_of_clock, true))
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        "A frame's UTC is more than an hour ahead of this machine's: the IDs of "
+                        "such entries are times of arrival. Set the camera's clock"});
+  return arrival;
+}
+
+/// Each one later than the last, whatever the clocks do.
+std::string next_id(GstXCorrRedis* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  element.last_id = std::max(element.last_id + 1, time_of(self, buffer));
   return std::to_string(element.last_id / GST_MSECOND) + "-" +
          std::to_string(element.last_id % GST_MSECOND);
 }
@@ -197,11 +213,21 @@ std::string stream_of(const Settings& settings, GstBuffer* buffer) {
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  Element& element = *GST_XCORR_REDIS(base)->element;
-  element.sender->push({stream_of(element.working, buffer), next_id(element, buffer),
+  GstXCorrRedis* self = GST_XCORR_REDIS(base);
+  Element& element = *self->element;
+  element.sender->push({stream_of(element.working, buffer), next_id(self, buffer),
                         [frame = FrameFields(base->segment, buffer),
                          camera = element.working.camera] { return fields_of(frame, camera); }});
   return GST_FLOW_OK;
+}
+
+/// What is lost is said before the stream ends, while there is someone to hear it.
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  const auto& sender = GST_XCORR_REDIS(base)->element->sender;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && sender)
+    if (const std::string lost = sender->settle(); !lost.empty())
+      post_warning(base, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, lost});
+  return GST_BASE_TRANSFORM_CLASS(gst_xcorr_redis_parent_class)->sink_event(base, event);
 }
 
 void finalize(GObject* object) {
@@ -258,5 +284,6 @@ static void gst_xcorr_redis_class_init(GstXCorrRedisClass* klass) {
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->start = GST_DEBUG_FUNCPTR((callback<start, FALSE>));
   base_class->stop = GST_DEBUG_FUNCPTR((callback<stop, FALSE>));
+  base_class->sink_event = GST_DEBUG_FUNCPTR((callback<sink_event, FALSE>));
   base_class->transform_ip = GST_DEBUG_FUNCPTR((callback<transform_ip, GST_FLOW_ERROR>));
 }

@@ -19,7 +19,9 @@ using namespace std::chrono_literals;
 
 constexpr auto first_pause = 100ms, longest_pause = 5000ms;
 constexpr auto longest_silence = 3s;  ///< of a server that was asked something
-constexpr auto time_at_the_end = 1s;
+constexpr auto time_at_the_end = 800ms;
+/// A stream that takes no entry for so long was written by a clock that was ahead.
+constexpr auto longest_behind = 3s;
 constexpr std::size_t window = 64;  ///< entries that may be unconfirmed at once
 
 /// Writing to a connection that the server has closed is an error here, not a signal.
@@ -53,10 +55,12 @@ Sender::Sender(SenderOptions options, SenderCounts& counts, std::function<void(s
 
 Sender::~Sender() {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     deadline_ = Clock::now() + time_at_the_end;
+    eventfd_write(waker_, 1);
+    changed_.wait_until(lock, deadline_, [this] { return ended_; });
   }
-  eventfd_write(waker_, 1);
+  connection_.abort();
   thread_.join();
   close(waker_);
 }
@@ -79,23 +83,48 @@ void Sender::push(RedisEntry entry) {
   if (wake) eventfd_write(waker_, 1);
 }
 
+std::string Sender::settle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time_at_the_end,
+                    [this] { return fails_ || (waiting_.empty() && in_flight_size_ == 0); });
+  const std::uint64_t lost = counts_.dropped + waiting_.size() + in_flight_size_;
+  if (lost == 0) return "";
+  return "Of " + std::to_string(counts_.pushed) + " results " + std::to_string(lost) +
+         " have not reached the Redis server '" + options_.address_text + "'" +
+         (standing_reason_.empty() ? "" : ": " + standing_reason_);
+}
+
+/// To those who wait in other threads.
+void Sender::show() {
+  {
+    const std::lock_guard lock(mutex_);
+    fails_ = Clock::now() < next_try_;
+    standing_reason_ = reason_;
+  }
+  changed_.notify_all();
+}
+
 void Sender::run() {
   block_sigpipe();
   give_way();
   heard_ = Clock::now();
   while (!is_done()) try {
       if (!connection_.is_open() && Clock::now() >= next_try_) connect();
+      show();
       if (connection_.is_open()) send();
       wait();
       tell_now_and_then();
     } catch (const std::bad_alloc&) {
       disconnect("there is no memory");
     }
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   counts_.dropped += waiting_.size() + in_flight_.size();
   counts_.connected = false;
   next_tell_ = {};
   tell_now_and_then();
+  ended_ = true;
+  lock.unlock();
+  changed_.notify_all();
 }
 
 /// At the end a server that has just failed is not waited for.
@@ -114,6 +143,8 @@ void Sender::connect() {
   ++counts_.connections;
   heard_ = Clock::now();
   greeting_ = true;
+  server_ids_ = false;
+  behind_since_ = {};
   std::vector<std::string> words = {"PING"};
   if (!options_.password.empty()) {
     words = {"AUTH", options_.password};
@@ -159,7 +190,7 @@ std::vector<std::string> Sender::command(const RedisEntry& entry) const {
   std::vector<std::string> words = {"XADD", entry.stream};
   if (options_.max_length)
     words.insert(words.end(), {"MAXLEN", "~", std::to_string(options_.max_length)});
-  words.push_back(entry.id);
+  words.push_back(server_ids_ ? "*" : entry.id);
   for (std::string& word : entry.fields()) words.push_back(std::move(word));
   return words;
 }
@@ -194,7 +225,9 @@ void Sender::take_replies() {
 }
 
 void Sender::take(const RedisConnection::Reply& reply) {
-  if (greeting_) {
+  if (reply.is_broken) {
+    disconnect(reply.text);
+  } else if (greeting_) {
     greeting_ = false;
     counts_.connected = !reply.is_error;
     if (reply.is_error) disconnect(reply.text);
@@ -204,7 +237,10 @@ void Sender::take(const RedisConnection::Reply& reply) {
     resolve(true);
   } else if (is_behind(reply.text)) {
     const bool delivered = in_flight_[refused_].unconfirmed;
-    if (!delivered) reason_ = reply.text;
+    if (!delivered) {
+      reason_ = reply.text;
+      note_behind();
+    }
     resolve(delivered);
   } else {
     reason_ = reply.text;
@@ -212,6 +248,17 @@ void Sender::take(const RedisConnection::Reply& reply) {
     written_ = refused_ = 0;  // all are tried again
     back_off();
   }
+}
+
+/// One that is too old may be another process's; if all are, for some time, the stream would take
+/// none until its last entry's time has come, perhaps in years.
+void Sender::note_behind() {
+  if (behind_since_ == Clock::time_point()) behind_since_ = Clock::now();
+  if (server_ids_ || Clock::now() - behind_since_ < longest_behind) return;
+  server_ids_ = true;
+  tell_("The stream of the Redis server '" + options_.address_text +
+        "' has an entry of a later time than the frames, by a clock that was ahead: entries get "
+        "IDs of the server's instead of their frames' times. Delete that stream");
 }
 
 /// That entry is settled; those before it, which got errors, are too old from now on.
@@ -223,12 +270,16 @@ void Sender::resolve(bool delivered) {
   written_ -= refused_ + 1;
   refused_ = 0;
   if (delivered) {
+    behind_since_ = {};
     reason_.clear();
     pause_ = 0ms;
     next_try_ = Clock::time_point::min();
   }
-  const std::lock_guard lock(mutex_);
-  in_flight_size_ = in_flight_.size();
+  {
+    const std::lock_guard lock(mutex_);
+    in_flight_size_ = in_flight_.size();
+  }
+  changed_.notify_all();
 }
 
 void Sender::tell_now_and_then() {

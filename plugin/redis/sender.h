@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -43,14 +44,18 @@ struct SenderCounts {
 
 class Sender {
  public:
-  /// `tell` is called from the thread, at most once a second, with what keeps entries from the
+  /// `tell` is called from the thread, at most once per second, with what keeps entries from the
   /// server. The counts outlive the sender.
   Sender(SenderOptions options, SenderCounts& counts, std::function<void(std::string)> tell);
-  /// Gives what is left a second.
+  /// Gives what is left a second, and whatever it waits for no more.
   ~Sender();
   Sender(const Sender&) = delete;
 
   void push(RedisEntry entry);
+
+  /// Waits until no entry is left, a second at most, or less where the server fails. What is left
+  /// then, or has been dropped, and why; empty: nothing.
+  std::string settle();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -66,6 +71,8 @@ class Sender {
   void wait();
   void back_off();
   void tell_now_and_then();
+  void show();
+  void note_behind();
   std::vector<std::string> command(const RedisEntry& entry) const;
 
   const SenderOptions options_;
@@ -73,11 +80,15 @@ class Sender {
   const std::function<void(std::string)> tell_;
   const int waker_;  ///< readable when there is an entry that it waits for, or at the end
 
-  std::mutex mutex_;  ///< of the next four; never held while something may wait
+  std::mutex mutex_;                 ///< of the next seven; never held while something may wait
+  std::condition_variable changed_;  ///< of what follows, for those that wait
   std::deque<RedisEntry> waiting_;
   bool waits_for_entries_ = false;  ///< those that come can be sent at once
   std::size_t in_flight_size_ = 0;
   Clock::time_point deadline_ = Clock::time_point::max();  ///< after which it ends
+  bool ended_ = false;
+  bool fails_ = false;           ///< the server does, for now
+  std::string standing_reason_;  ///< `reason_`, for others
 
   // Of the thread:
   RedisConnection connection_;
@@ -85,7 +96,10 @@ class Sender {
   std::size_t written_ = 0;           ///< of these, to this connection
   std::size_t refused_ = 0;           ///< of the written: the first ones, which got an error
   bool greeting_ = false;             ///< the next reply is that of the first command
-  Clock::time_point heard_;           ///< of the server, or nothing was asked
+  Clock::time_point
+      behind_since_{};       ///< all entries were too old for the stream; none: they are not
+  bool server_ids_ = false;  ///< entries get the server's, which are never too old
+  Clock::time_point heard_;  ///< of the server, or nothing was asked
   Clock::time_point next_try_ = Clock::time_point::min();
   std::chrono::milliseconds pause_{0};
   std::string reason_;  ///< why entries do not reach the server; empty: they do

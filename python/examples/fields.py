@@ -9,6 +9,7 @@ Prints the root of the mean square of the displacements' error in pixels. Needs 
 """
 import pathlib
 import sys
+from typing import Callable
 
 import numpy as np
 
@@ -19,20 +20,20 @@ SIZE = 320
 RANDOM = np.random.default_rng(5)
 
 
-def vortices(x, y):
+def vortices(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where particles go, up to 3 pixels."""
     across, down = 2 * np.pi * x / 200, 2 * np.pi * y / 200
     return 3 * np.sin(across) * np.cos(down), -3 * np.cos(across) * np.sin(down)
 
 
-def stretched(x, y):
+def stretched(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A bump: points move away from the middle, at a distance less again."""
     x, y = x - SIZE / 2, y - SIZE / 2
     shape = 0.05 * np.exp(-(x * x + y * y) / (2 * 60 ** 2))
     return x * shape, y * shape
 
 
-def draw_particles(x, y):
+def draw_particles(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     image = np.zeros((SIZE, SIZE))
     for px, py in zip(x, y):
         left, top = max(int(px) - 4, 0), max(int(py) - 4, 0)
@@ -41,25 +42,25 @@ def draw_particles(x, y):
     return as_bytes(image + 20)
 
 
-def as_bytes(image):
+def as_bytes(image: np.ndarray) -> np.ndarray:
     return np.clip(image + RANDOM.normal(0, 2, image.shape) + 0.5, 0, 255).astype(np.uint8)
 
 
-def particles():
+def particles() -> tuple[np.ndarray, np.ndarray]:
     x, y = RANDOM.uniform(0, SIZE, (2, SIZE * SIZE // 50))
     dx, dy = vortices(x, y)
     inside = (x + dx > 1) & (x + dx < SIZE - 2) & (y + dy > 1) & (y + dy < SIZE - 2)
     return draw_particles(x, y), draw_particles((x + dx)[inside], (y + dy)[inside])
 
 
-def speckles():
+def speckles() -> tuple[np.ndarray, np.ndarray]:
     """Waves of random directions: a texture that is known between the pixels too."""
     angles, lengths, phases = RANDOM.uniform(0, 2 * np.pi, 90), RANDOM.uniform(5, 16, 90), RANDOM.uniform(0, 7, 90)
     y, x = np.mgrid[:SIZE, :SIZE].astype(float)
 
-    def texture(x, y):
-        waves = sum(np.cos(2 * np.pi * (x * np.cos(a) + y * np.sin(a)) / length + phase)
-                    for a, length, phase in zip(angles, lengths, phases))
+    def texture(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        waves = sum((np.cos(2 * np.pi * (x * np.cos(a) + y * np.sin(a)) / length + phase)
+                    for a, length, phase in zip(angles, lengths, phases)), np.zeros(()))
         return as_bytes(128 + 10 * waves)
     before_x, before_y = x, y
     for _ in range(20):  # the place that has moved here
@@ -68,13 +69,13 @@ def speckles():
     return texture(x, y), texture(before_x, before_y)
 
 
-def error_of(vectors, truth):
+def error_of(vectors: np.ndarray, truth: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> float:
     good = vectors[vectors["status"] == 0]
     dx, dy = truth(good["x"].astype(float), good["y"].astype(float))
     return float(np.sqrt(np.mean((good["dx"] - dx) ** 2 + (good["dy"] - dy) ** 2) / 2))
 
 
-def main():
+def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     for name, pair, truth, shown in (("arrows", particles(), vortices, "none"),
                                      ("strain", speckles(), stretched, "strain-xx")):

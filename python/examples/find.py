@@ -8,6 +8,7 @@ Needs scikit-image and Matplotlib besides xcorr. The image for docs/python.md is
 """
 import sys
 
+import matplotlib.patches as patches
 import matplotlib.pyplot as plt
 import numpy as np
 import skimage.io
@@ -38,12 +39,12 @@ print(f"turned: by {pose['angle']:.1f} degrees, scaled by {pose['scale']:.3f}, o
 # ---- drawn --------------------------------------------------------------------------------------------
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 axes[0].imshow(gray, cmap="gray")
-axes[0].add_patch(plt.Rectangle((x - 0.5, y - 0.5), part.shape[1], part.shape[0], fill=False, color="red"))
+axes[0].add_patch(patches.Rectangle((x - 0.5, y - 0.5), part.shape[1], part.shape[0], fill=False, color="red"))
 axes[0].set_title("found upright")
 axes[1].imshow(response, cmap="viridis", vmin=-1, vmax=1)
 axes[1].set_title("what every place scores")
 axes[2].imshow(turned, cmap="gray")
-axes[2].add_patch(plt.Rectangle((pose["center_x"] - pose["width"] / 2, pose["center_y"] - pose["height"] / 2),
+axes[2].add_patch(patches.Rectangle((pose["center_x"] - pose["width"] / 2, pose["center_y"] - pose["height"] / 2),
                                 pose["width"], pose["height"], angle=-pose["angle"], rotation_point="center",
                                 fill=False, color="red"))
 axes[2].set_title(f"turned by {pose['angle']:.1f}°, scaled by {pose['scale']:.2f}")

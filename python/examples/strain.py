@@ -13,6 +13,7 @@ found against what is true. Needs Matplotlib.
 """
 import itertools
 import sys
+from typing import Iterator
 
 import numpy as np
 
@@ -29,18 +30,18 @@ BLUR, SMOOTHING = 0.7, 1.5  # of the screen, and before patterns are compared: G
 WINDOW = 96
 
 
-def lattice_planes():
+def lattice_planes() -> Iterator[tuple[np.ndarray, float, float]]:
     """(normal, sine of the Bragg angle, contrast) of each, in the crystal's axes."""
     for family, contrast in PLANES.items():
         normals = {signed for order in itertools.permutations(family)
                    for signed in itertools.product(*({each, -each} for each in order))
                    if next(each for each in signed if each) > 0}  # one of each pair that are opposite
         for normal in sorted(normals):
-            length = np.linalg.norm(normal)
+            length = float(np.linalg.norm(normal))
             yield np.array(normal) / length, WAVELENGTH * length / (2 * LATTICE), contrast
 
 
-def orientation():
+def orientation() -> np.ndarray:
     """A rotation that puts no plane along the screen's edges."""
     across, down = np.radians((34, 21))
     turn = np.array([[np.cos(across), -np.sin(across), 0], [np.sin(across), np.cos(across), 0], [0, 0, 1]])
@@ -48,7 +49,7 @@ def orientation():
     return turn @ tilt
 
 
-def draw(deformation):
+def draw(deformation: np.ndarray) -> np.ndarray:
     """The pattern of the deformed crystal, without noise: along a direction there is now what lay along another one
     before."""
     y, x = np.mgrid[:SIZE, :SIZE].reshape(2, -1)
@@ -62,36 +63,36 @@ def draw(deformation):
     return blurred(110 + CONTRAST * ((pattern - pattern.mean()) / pattern.std()).reshape(SIZE, SIZE), BLUR)
 
 
-def blurred(pattern, sigma):
+def blurred(pattern: np.ndarray, sigma: float) -> np.ndarray:
     """By a Gauss bell."""
     reach = int(np.ceil(4 * sigma))
     shifts = np.arange(-reach, reach + 1)
     weights = np.exp(-shifts ** 2 / (2 * sigma ** 2))
     for axis in (0, 1):
         padded = np.pad(pattern, [(reach, reach) if axis == each else (0, 0) for each in (0, 1)], "edge")
-        pattern = sum(weight * np.take(padded, range(reach + shift, reach + shift + SIZE), axis)
-                      for shift, weight in zip(shifts, weights / weights.sum()))
+        pattern = np.sum([weight * np.take(padded, range(reach + shift, reach + shift + SIZE), axis)
+                          for shift, weight in zip(shifts, weights / weights.sum())], 0)
     return pattern
 
 
-def seen(pattern, random):
+def seen(pattern: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """With noise, and smoothed against it as is usual: least squares take a reference's noise for its slopes."""
     smooth = blurred(np.clip(pattern + random.normal(0, NOISE, pattern.shape), 0, 255), SMOOTHING)
     return np.clip(1.2 * (smooth - 110) + 110.5, 0, 255).astype(np.uint8)
 
 
-def directions(x, y):
+def directions(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """From the crystal to points of the screen: rows x, y, z."""
     return np.stack([x - CENTRE[0], y - CENTRE[1], np.full(x.shape, DISTANCE)])
 
 
-def moved(deformation, x, y):
+def moved(deformation: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Where what lay at a point of the screen lies now: the deformed direction meets the screen there."""
     rays = deformation @ directions(x, y)
     return DISTANCE * rays[:2] / rays[2] + CENTRE[:, None]
 
 
-def design(x, y, to_x, to_y):
+def design(x: np.ndarray, y: np.ndarray, to_x: np.ndarray, to_y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Equations for the deformation's elements but the last one, which is 1: two for each window, and their right sides.
     moved() multiplied by its denominator is linear."""
     x, y, to_x, to_y = x - CENTRE[0], y - CENTRE[1], to_x - CENTRE[0], to_y - CENTRE[1]
@@ -101,17 +102,17 @@ def design(x, y, to_x, to_y):
     return np.concatenate(rows), np.concatenate([to_x, to_y])
 
 
-def without_volume(deformation):
+def without_volume(deformation: np.ndarray) -> np.ndarray:
     return deformation / np.cbrt(np.linalg.det(deformation))
 
 
-def equations(vectors, displacements):
+def equations(vectors: np.ndarray, displacements: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """design() of the windows that are ok."""
     x, y = vectors["x"].astype(float), vectors["y"].astype(float)
     return design(x, y, x + displacements[0], y + displacements[1])
 
 
-def deformation_of(vectors):
+def deformation_of(vectors: np.ndarray) -> np.ndarray:
     """Without its change of volume, from the windows' vectors."""
     matrix, values = equations(vectors, (vectors["dx"], vectors["dy"]))
     weights = 1 / np.tile(np.maximum(vectors["sigma"], 1e-3), 2)
@@ -119,7 +120,7 @@ def deformation_of(vectors):
     return without_volume(np.append(found, 1).reshape(3, 3))
 
 
-def least_errors(pattern, vectors):
+def least_errors(pattern: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What no unbiased way can be better than (Cramér and Rao), by the noise of two patterns and the slopes of the one
     without noise: (covariances of each window's displacement, variances of the deformation's elements)."""
     down, across = np.gradient(pattern)
@@ -139,18 +140,18 @@ def least_errors(pattern, vectors):
     return np.array(covariances), elements @ np.linalg.inv(information) @ elements.T
 
 
-def part(sign):
+def part(sign: int) -> np.ndarray:
     """Of the elements of a deformation those of its strain (1) or its rotation (-1)."""
     swap = np.arange(9).reshape(3, 3).T.ravel()
     return (np.eye(9) + sign * np.eye(9)[swap]) / 2
 
 
-def deformations(count, random):
+def deformations(count: int, random: np.random.Generator) -> list[np.ndarray]:
     """Strains and rotations of up to half a per cent."""
     return [without_volume(np.eye(3) + random.uniform(-0.005, 0.005, (3, 3))) for _ in range(count)]
 
 
-def plot(path, reference, vectors, found, true):
+def plot(path: str, reference: np.ndarray, vectors: np.ndarray, found: np.ndarray, true: np.ndarray) -> None:
     """The displacements of one pattern; what was found against what is true."""
     from matplotlib import figure as figures  # pylint: disable=import-outside-toplevel
     figure = figures.Figure(figsize=(10.5, 4.8), layout="constrained")
@@ -171,11 +172,11 @@ def plot(path, reference, vectors, found, true):
     figure.savefig(path, dpi=110)
 
 
-def rms(values):
+def rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 
-def main():
+def main() -> None:
     path, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12
     random = np.random.default_rng(11)
     pattern, true = draw(np.eye(3)), np.array(deformations(count, random))
@@ -184,7 +185,9 @@ def main():
     screen = x * x + y * y < (SIZE / 2) ** 2  # round
     matcher = xcorr.FieldMatcher(reference, screen, device="auto", windows=(WINDOW,), spacing=WINDOW, search_range=12,
                                  subpixel="least-squares", spline_degree=3, median_limit=0, min_counted=0.9)
-    found, errors, bounds = [], [], []
+    found, bounds = [], []
+    errors: list[list[np.ndarray]] = []
+    shown = np.empty(0, xcorr.VECTOR)
     for deformation in true:
         vectors = matcher.match(seen(draw(deformation), random))
         vectors = vectors[vectors["status"] == 0]
@@ -192,17 +195,16 @@ def main():
         there = moved(deformation, vectors["x"].astype(float), vectors["y"].astype(float))
         errors.append([vectors["x"] + vectors["dx"] - there[0], vectors["y"] + vectors["dy"] - there[1]])
         bounds.append(least_errors(pattern, vectors))
-        if len(found) == 1:
+        if not shown.size:
             shown = vectors
-    found = np.array(found)
     print(f"{len(shown)} sub-regions of {WINDOW}x{WINDOW} to {count} patterns on the {matcher.device}")
     least = np.concatenate([np.diagonal(each, axis1=1, axis2=2).ravel() for each, _ in bounds])
     print(f"displacement: {rms(np.concatenate(errors, 1)):.4f} px, at least {np.sqrt(np.mean(least)):.4f}")
     for name, sign in (("strain", 1), ("rotation", -1)):
-        error = (found - true).reshape(-1, 9) @ part(sign).T
-        least = [np.trace(part(sign) @ covariance @ part(sign).T) / 9 for _, covariance in bounds]
-        print(f"{name}: {rms(error):.2e}, at least {np.sqrt(np.mean(least)):.2e}")
-    plot(path, reference, shown, found, true)
+        error = (np.array(found) - true).reshape(-1, 9) @ part(sign).T
+        variances = [np.trace(part(sign) @ covariance @ part(sign).T) / 9 for _, covariance in bounds]
+        print(f"{name}: {rms(error):.2e}, at least {np.sqrt(np.mean(variances)):.2e}")
+    plot(path, reference, shown, np.array(found), true)
 
 
 if __name__ == "__main__":

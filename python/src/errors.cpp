@@ -19,12 +19,14 @@ void check(const Status& status) {
     case Code::ok:
       return;
     case Code::invalid_argument:
+    case Code::over_budget:
       raise(PyExc_ValueError, status);
     case Code::out_of_memory:
       raise(PyExc_MemoryError, status);
     case Code::unsupported:
     case Code::not_found:
     case Code::device_error:
+    case Code::stopped:
       raise(PyExc_RuntimeError, status);
   }
 }

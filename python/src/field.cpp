@@ -140,6 +140,12 @@ void bind_field(nb::module_& module) {
       .def_rw("min_ratio", &FieldSettings::min_ratio)
       .def_rw("smoothing", &FieldSettings::smoothing)
       .def_rw("prefilter_sigma", &FieldSettings::prefilter_sigma)
+      .def_prop_rw(
+          "max_work", [](const FieldSettings& s) { return s.budget.max_work; },
+          [](FieldSettings& s, double seconds) { s.budget.max_work = seconds; })
+      .def_prop_rw(
+          "max_memory", [](const FieldSettings& s) { return s.budget.max_memory; },
+          [](FieldSettings& s, std::size_t bytes) { s.budget.max_memory = bytes; })
       .def_rw("deformation", &FieldSettings::deformation)
       .def_rw("symmetric", &FieldSettings::symmetric)
       .def_rw("min_counted", &FieldSettings::min_counted);

@@ -29,6 +29,14 @@ std::string type_of(const nb::dlpack::dtype& type) {
   return kind + std::to_string(type.bits / 8);
 }
 
+// As Python has it.
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + text + (shape.size() == 1 ? ",)" : ")");
+}
+
 }  // namespace
 
 ElementType element_type(const std::string& type, const std::string& name) {
@@ -41,13 +49,26 @@ ElementType element_type(const std::string& type, const std::string& name) {
 
 const char* numpy_type(ElementType type) { return numpy_types[static_cast<std::uint8_t>(type)]; }
 
+void Image::set_planes(const std::vector<std::int64_t>& shape, const std::string& name) {
+  set_shape({shape[1], shape[2]}, name, "");
+  view_.pitch = shape[2] * static_cast<std::ptrdiff_t>(size_of(view_.type));
+  for (int i = 0; i < color_planes; ++i)
+    view_.color[i] = {static_cast<const std::byte*>(view_.data) + i * shape[1] * view_.pitch,
+                      view_.pitch};
+}
+
 void Image::set_shape(const std::vector<std::int64_t>& shape, const std::string& name,
                       const std::string& colours) {
-  const auto refuse = [&](const char* what) { throw nb::value_error((name + what).c_str()); };
+  const auto refuse = [&](const std::string& what) {
+    throw nb::value_error((name + what).c_str());
+  };
+  if (colours == "planes" && shape.size() == 3 && shape[0] == color_planes)
+    return set_planes(shape, name);
   const bool coloured = shape.size() == 3 && !colours.empty();
   if (shape.size() != 2 && !coloured)
-    refuse(colours.empty() ? " must have two dimensions: height and width"
-                           : " must have two dimensions, or three with channels last");
+    refuse((colours.empty() ? " must have two dimensions: height and width"
+                            : " must have two dimensions, or three with channels last") +
+           ("; it has the shape " + text_of(shape)));
   for (const std::int64_t extent : shape)
     if (extent > std::numeric_limits<int>::max()) refuse(" is too large");
   view_.size = {static_cast<int>(shape[1]), static_cast<int>(shape[0])};
@@ -57,6 +78,7 @@ void Image::set_shape(const std::vector<std::int64_t>& shape, const std::string&
     throw nb::type_error((name + " has channels, which only images of uint8 may have").c_str());
   const int red = colours == "rgb" ? 0 : 2;
   view_.pixels = packed_rgb(static_cast<int>(shape[2]), red, 1, 2 - red);
+  view_ = with_packed_color(view_, red, 1, 2 - red);
 }
 
 Image::Image(Array array, const std::string& name, const std::string& colours)
@@ -70,8 +92,9 @@ Image::Image(Array array, const std::string& name, const std::string& colours)
   }
   view_.data = array_.data();
   view_.type = element_type(type_of(array_.dtype()), name);
+  if (array_.ndim() > 0)
+    view_.pitch = array_.stride(0) * static_cast<std::ptrdiff_t>(size_of(view_.type));
   set_shape({array_.shape_ptr(), array_.shape_ptr() + array_.ndim()}, name, colours);
-  view_.pitch = array_.stride(0) * static_cast<std::ptrdiff_t>(size_of(view_.type));
 }
 
 Image::Image(nb::object owner, std::uintptr_t pointer, const std::vector<std::int64_t>& shape,

@@ -20,7 +20,8 @@ class Image {
 
   /// Of an array in host memory, or of a DLPack capsule; both are kept alive. The elements of a row
   /// are adjacent, which the Python layer has seen to. `name`: for messages. `colours`: "rgb" or
-  /// "bgr", what the channels of three-dimensional ones are; "" where they must be gray. Throws
+  /// "bgr", what the channels of three-dimensional ones are; "planes", of three that lie one after
+  /// the other, dense, and are compared in colour; "" where they must be gray. Throws
   /// TypeError for elements that the library does not know, ValueError for a shape that is none of
   /// an image's.
   Image(Array array, const std::string& name, const std::string& colours);
@@ -38,6 +39,7 @@ class Image {
  private:
   void set_shape(const std::vector<std::int64_t>& shape, const std::string& name,
                  const std::string& colours);
+  void set_planes(const std::vector<std::int64_t>& shape, const std::string& name);
 
   Array array_;
   nanobind::object owner_;

@@ -62,6 +62,9 @@ void bind_settings(nb::module_& module) {
       .def_prop_rw(
           "method", [](const MatchSettings& s) { return static_cast<int>(s.method); },
           [](MatchSettings& s, int method) { s.method = static_cast<Method>(method); })
+      .def_prop_rw(
+          "match_on", [](const MatchSettings& s) { return static_cast<int>(s.match_on); },
+          [](MatchSettings& s, int match_on) { s.match_on = static_cast<MatchOn>(match_on); })
       .def_rw("threshold", &MatchSettings::threshold)
       .def_prop_rw(
           "polarity", [](const MatchSettings& s) { return static_cast<int>(s.polarity); },
@@ -85,6 +88,12 @@ void bind_settings(nb::module_& module) {
           })
       .def_rw("prefilter_sigma", &MatchSettings::prefilter_sigma)
       .def_rw("kernel", &MatchSettings::kernel)
+      .def_prop_rw(
+          "max_work", [](const MatchSettings& s) { return s.budget.max_work; },
+          [](MatchSettings& s, double seconds) { s.budget.max_work = seconds; })
+      .def_prop_rw(
+          "max_memory", [](const MatchSettings& s) { return s.budget.max_memory; },
+          [](MatchSettings& s, std::size_t bytes) { s.budget.max_memory = bytes; })
       .def_rw("poses", &MatchSettings::poses);
   nb::list names;
   for (const MethodInfo& method : methods()) names.append(method.name);

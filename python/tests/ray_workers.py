@@ -14,11 +14,21 @@ def environment(folder):
 
 def busy(folder, task):
     """Those of its workers that do this task right now."""
+    return processes(lambda words, process: task.encode() in words[0] and
+                     f"{MARK}={folder}".encode() in (process / "environ").read_bytes().split(b"\0"))
+
+
+def agents_of(raylet):
+    """Of a node, by its raylet's process: it ends with them."""
+    return processes(lambda words, process: any(b"Agent" in word or b"agent.py" in word for word in words) and
+                     int((process / "stat").read_text().rpartition(")")[2].split()[1]) == raylet)
+
+
+def processes(are):
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if (task.encode() in (process / "cmdline").read_bytes().split(b"\0")[0] and
-                    f"{MARK}={folder}".encode() in (process / "environ").read_bytes().split(b"\0")):
+            if are((process / "cmdline").read_bytes().split(b"\0"), process):
                 found.append(int(process.name))
         except OSError:
             pass  # it has ended

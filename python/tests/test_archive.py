@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("ray")
 pytest.importorskip("pyarrow")
 pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
-from ray_workers import busy, environment, wait_for  # noqa: E402
+from ray_workers import agents_of, busy, environment, wait_for  # noqa: E402
 from videos import make_template, make_video, place  # noqa: E402
 
 from xcorr import _gstreamer  # noqa: E402
@@ -47,8 +47,8 @@ def command(*words):
     return [sys.executable, "-m", "xcorr.archive", *map(str, words)]
 
 
-def of_search(archive, out, *files):
-    return command("search", "--template", archive / "part.png", "--out", out, "--unit", 25, "--workers", 2, "--set",
+def of_search(archive, out, *files, workers=("--workers", 2)):
+    return command("search", "--template", archive / "part.png", "--out", out, "--unit", 25, *workers, "--set",
                    "threshold=0.8", *files)
 
 
@@ -92,6 +92,27 @@ def test_a_worker_and_then_the_driver_are_killed(archive, tmp_path):
     shown = subprocess.run(command("summary", out), check=True, text=True, capture_output=True).stdout
     assert shown.startswith("3000 frames searched\n")
     assert shown.count("part in 13 stretches") == 3
+
+
+def test_an_agent_of_ray_is_killed(archive, tmp_path, monkeypatch):
+    """Its node dies with it, in the middle of a unit, and another one does that again."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    out = tmp_path / "out"
+    out.mkdir()
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        raylet = cluster.add_node(num_cpus=1).all_processes["raylet"][0].process
+        driver = subprocess.Popen(of_search(archive, out, archive / "1.mp4", workers=("--address", cluster.address)),
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        wait_for(lambda: len(units.done(out)) >= 5)
+        os.kill(agents_of(raylet.pid)[0], signal.SIGKILL)
+        raylet.wait(60)
+        said = driver.communicate(timeout=200)[0]
+        assert said.endswith("1000 frames searched, 0 of 1 files failed\n"), said
+    finally:
+        cluster.shutdown()
+    assert faults(out, {"1.mp4": 1000}) == (0, 0, 0)
 
 
 def test_files_of_other_kinds(archive, wanted, tmp_path):
@@ -184,7 +205,7 @@ def test_broken_files_are_told_and_the_rest_goes_on(archive, tmp_path):
     out = tmp_path / "out"
     files = half, cut, no_video, archive / "4.mkv", empty, spoilt, tmp_path / "gone.mp4"
     run = subprocess.run(of_search(archive, out, *files), text=True, capture_output=True)
-    assert run.returncode == 1
+    assert run.returncode == 2
     assert run.stdout == f"{100 + rest} frames searched, 5 of 7 files failed\n", run.stderr
     assert f"{half}: its video ends at" in run.stderr
     for name in cut, no_video, empty, spoilt, tmp_path / "gone.mp4":
@@ -256,7 +277,7 @@ def test_a_plugin_that_is_not_there(archive, tmp_path):
                "GST_REGISTRY_1_0": str(tmp_path / "registry")}
     run = subprocess.run(of_search(archive, tmp_path / "out", archive / "1.mp4"), env=nowhere, text=True,
                          capture_output=True)
-    assert run.returncode == 1 and "Traceback" not in run.stderr
+    assert run.returncode == 2 and "Traceback" not in run.stderr
     assert 'no element "cudaxcorr": set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so' in run.stderr
 
 
@@ -268,7 +289,7 @@ def test_a_plugin_that_is_not_there(archive, tmp_path):
 def test_bad_arguments(archive, tmp_path, options, text):
     run = subprocess.run(command("search", "--template", archive / "part.png", "--out", tmp_path, archive / "1.mp4",
                                  *options), text=True, capture_output=True)
-    assert run.returncode == 1 and text in run.stderr and "Traceback" not in run.stderr
+    assert run.returncode == 2 and text in run.stderr and "Traceback" not in run.stderr
 
 
 @pytest.mark.parametrize("module, name", [("ray", "Ray"), ("pyarrow", "pyarrow"), ("tqdm", "tqdm"),
@@ -278,5 +299,5 @@ def test_what_is_not_installed(archive, tmp_path, module, name):
            "import runpy; runpy.run_module('xcorr.archive', run_name='__main__')"
     run = subprocess.run([sys.executable, "-c", code, "search", "--template", archive / "part.png", "--out",
                           tmp_path / "out", archive / "1.mp4"], text=True, capture_output=True)
-    assert run.returncode == 1
-    assert f"xcorr.archive: {name} is missing" in run.stderr and "Traceback" not in run.stderr
+    assert run.returncode == 2
+    assert f"xcorr: {name} is missing" in run.stderr and "Traceback" not in run.stderr

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ import pytest
 import xcorr
 from conftest import noise
 from xcorr.command import track
+from xcorr.command.launch import has_element
 from xcorr.command.main import main
 
 Image = pytest.importorskip("PIL.Image")
@@ -91,6 +94,20 @@ def test_angles_and_sizes(folder, capsys):
     assert boxes.shape == (200, 200, 3) and (boxes[y - 2:y + 3, x - 2:x + 3] == (255, 60, 30)).all(axis=2).any()
 
 
+def test_buttons_of_equal_luma(folder, capsys):
+    scene = numpy.full((60, 100, 3), 110, "u1")
+    scene[20:40, 10:35] = 210, 59, 110
+    scene[20:40, 60:85] = 10, 161, 110
+    Image.fromarray(scene).save(folder / "buttons.png")
+    Image.fromarray(scene[15:45, 5:40]).save(folder / "red.png")
+    status, out, _ = run(capsys, "find", folder / "buttons.png", "-t", folder / "red.png", "--match-on", "color",
+                         "--max-peaks", "3", "--device", "cpu", "--format", "json", "--save", folder / "boxes.png")
+    match, = json.loads(out)["matches"]
+    assert status == 0 and (match["x"], match["y"], match["score"]) == (5, 15, 1)
+    assert Image.open(folder / "boxes.png").size == (100, 60)
+    assert "match-on=color" in run(capsys, "pipeline", "a.mp4", "-t", folder / "red.png", "--match-on", "color")[1]
+
+
 def test_transparent_pixels_do_not_count(folder, capsys):
     part = numpy.dstack([noise((60, 80), 1)[10:22, 30:45]] * 3 + [numpy.full((12, 15), 255, "u1")])
     part[:6, :7] = (0, 200, 10, 0)
@@ -101,6 +118,23 @@ def test_transparent_pixels_do_not_count(folder, capsys):
     Image.fromarray(part).save(folder / "part.tga")
     status, _, err = find(capsys, folder, folder / "first.png")
     assert status == 2 and "transparent everywhere" in err
+
+
+def test_a_mask(folder, capsys):
+    part = noise((60, 80), 1)[10:22, 30:45]
+    part[:6, :7] = 0
+    Image.fromarray(part).save(folder / "part.tga")
+    mask = numpy.full((12, 15), 255, "u1")
+    mask[:6, :7] = 0
+    Image.fromarray(mask).save(folder / "mask.pgm")
+    words = folder / "first.png", "--threshold", "0.2", "--format", "json"
+    assert json.loads(find(capsys, folder, *words)[1])["matches"][0]["score"] < 0.99
+    match, = json.loads(find(capsys, folder, *words, "--mask", folder / "mask.pgm")[1])["matches"]
+    assert (match["x"], match["y"], match["score"]) == (30, 10, 1)
+    status, _, err = find(capsys, folder, *words, "--mask", folder / "first.png")
+    assert status == 2 and "first.png: it has 80x60 pixels, its template 15x12" in err
+    status, _, err = find(capsys, folder, *words, "--mask", "a.png", "--mask", "b.png")
+    assert status == 2 and "--mask is there 2 times, --template 1 times" in err
 
 
 def test_images_with_boxes_of_a_folder(folder, capsys):
@@ -129,6 +163,8 @@ def test_a_video(folder, capsys):
     (["find", "{}/first.png", "-t", "x.png", "--method", "best"], "invalid choice: 'best'"),
     (["cut", "{}/first.png", "1,2,3", "-o", "x.png"], "a box is x,y,width,height in whole pixels, not '1,2,3'"),
     (["cut", "{}/first.png", "1,2,0,3", "-o", "x.png"], "a box lies in the image and has pixels"),
+    (["track", "clip.mp4", "-t", "x.png", "--save", "boxes.gif"], "a video ends with .avi, .mkv, .mp4, not 'boxes.gif'"),
+    (["track", "clip.mp4", "-t", "x.png", "--save", "boxes.mp4", "--show"], "not allowed with argument"),
 ])
 def test_command_lines_that_cannot_be_understood(folder, capsys, words, text):
     with pytest.raises(SystemExit) as ended:
@@ -147,6 +183,8 @@ def test_command_lines_that_cannot_be_understood(folder, capsys, words, text):
     (["cut", "{}/first.png", "70,50,20,20", "-o", "{}/x.png"], "it has 80x60 pixels, and the box of 20x20 at 70,50"),
     (["cut", "{}/first.png", "7,5,20,20", "-o", "{}/x.what"], "x.what"),
     (["track", "{}/clip.mp4"], "what is followed?"),
+    (["track", "{}/clip.mp4", "-t", "{}/part.tga"], "clip.mp4: there is no such file"),
+    (["track", "{}/notes.txt", "-t", "{}/part.tga", "--threshold", "2"], "threshold must be in [-1, 1], not 2.0"),
 ])
 def test_what_goes_wrong_is_said(folder, capsys, words, text):
     pytest.importorskip("cv2")
@@ -184,6 +222,8 @@ def test_pipelines(folder, capsys):
     assert {f"template={folder}/part.tga", "angle-start=-10", "angle-extent=30", "scale-min=0.5", "scale-max=2", "track=true",
             "backend=cuda", "cuda-device-id=1", "threshold=0.7", "max-peaks=1"} <= set(line)
     assert line[-3:] == ["xcorrjson", "!", "fakesink"]
+    line = shlex.split(run(capsys, *words, "--save", folder / "a clip/two.MP4")[1])
+    assert line[-5:] == ["x264enc", "!", "mp4mux", "!", "filesink", f"location={folder}/a clip/two.MP4"][-5:]
     line = shlex.split(run(capsys, "pipeline", "rtsp://one/two", "-t", "a.png", "-t", "b.png", "--show")[1])
     assert "uri=rtsp://one/two" in line and line[-1] == "autovideosink" and "track=true" not in line
     assert any(word.startswith('templates=<"/') and word.endswith('/b.png">') for word in line)
@@ -191,9 +231,7 @@ def test_pipelines(folder, capsys):
 
 
 def test_tracks(tmp_path, capsys):
-    if not shutil.which("gst-inspect-1.0") or subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"]).returncode:
-        pytest.skip("no GStreamer, or not its element cudaxcorr")
-    videos = pytest.importorskip("videos")
+    videos = needs_the_element()
     video = videos.make_video(tmp_path / "one.mp4", 1, 12)
     template = videos.make_template(tmp_path / "target.png")
     status, out, err = run(capsys, "track", video, "-t", template, "--format", "csv")
@@ -207,9 +245,47 @@ def test_tracks(tmp_path, capsys):
     assert status == 0 and len(out.splitlines()) > 8, err
 
 
+def needs_the_element():
+    if not shutil.which("gst-inspect-1.0") or not has_element("cudaxcorr"):
+        pytest.skip("no GStreamer, or not its element cudaxcorr")
+    return pytest.importorskip("videos")
+
+
+def test_a_video_with_boxes(tmp_path, capsys):
+    cv2 = pytest.importorskip("cv2")
+    videos = needs_the_element()
+    video, template = videos.make_video(tmp_path / "one.mp4", 1, 12), videos.make_template(tmp_path / "target.png")
+    status, out, err = run(capsys, "track", video, "-t", template, "--save", tmp_path / "boxes.avi", "-f", "json", "-o",
+                           tmp_path / "tracks.json")
+    assert (status, out) == (0, ""), err
+    assert [json.loads(line)["analysed"] for line in (tmp_path / "tracks.json").read_text().splitlines()] == [True] * 12
+    drawn = cv2.VideoCapture(str(tmp_path / "boxes.avi"))
+    _, frame = drawn.read()
+    colourful = frame.max(axis=2).astype(int) - frame.min(axis=2) > 60
+    x, y = videos.place(1, 0)
+    rows, columns = colourful.nonzero()
+    assert colourful.any() and abs(rows - y).min() <= 2 and abs(columns - x).min() <= 2
+
+
+@pytest.mark.parametrize("words, text", [
+    (["{}/notes.txt", "-t", "{}/part.png"], "notes.txt: "),
+    (["{}/one.mp4", "-t", "{}/notes.txt"], "one.mp4: Cannot read the template file '{}/notes.txt'"),
+    (["{}/one.mp4", "-t", "{}/part.png", "--save", "{}/none/boxes.avi"], 'Could not open file "{}/none/boxes.avi"'),
+    (["{}/one.mp4", "--box", "180,100,40,40"], "its frames have 192x128 pixels, and the box of 40x40 at 180,100"),
+])
+def test_pipelines_that_fail_say_it_in_a_line(tmp_path, capsys, words, text):
+    videos = needs_the_element()
+    videos.make_video(tmp_path / "one.mp4", 1, 12)
+    videos.make_template(tmp_path / "part.png")
+    (tmp_path / "notes.txt").write_text("none")
+    status, out, err = run(capsys, "track", *(word.format(tmp_path) for word in words))
+    assert (status, out) == (2, "") and err.startswith("xcorr: ") and text.format(tmp_path) in err
+    assert err.count("\n") == 1, err
+
+
 def test_tracks_without_gstreamer(monkeypatch, capsys):
     monkeypatch.setenv("PATH", "/nowhere")
-    status, _, err = run(capsys, "track", "one.mp4", "-t", "a.png")
+    status, _, err = run(capsys, "track", "rtsp://one", "-t", "a.png")
     assert status == 2 and "gst-launch-1.0 is missing (Debian: gstreamer1.0-tools)" in err
     found = json.loads(run(capsys, "doctor", "--json")[1])
     assert not found["GStreamer"]["found"] and "apt-get install" in found["GStreamer"]["advice"]
@@ -217,7 +293,7 @@ def test_tracks_without_gstreamer(monkeypatch, capsys):
 
 def test_lines_of_the_element_as_rows():
     line = json.dumps({"pts": 0, "peaks": [{"id": 3, "label": "a", "x": 1.5, "y": 2, "width": 4, "height": 5, "score": 0.5, "confidence": 1}]})
-    assert list(track.rows(line, 7)) == [[7, 3, "a", "", 1.5, 2, 4, 5, 0.5, 1]]
+    assert track.rows(line, 7) == [[7, 3, "a", "", 1.5, 2, 4, 5, 0.5, 1]]
 
 
 def test_commands_of_their_own(series, capsys):
@@ -227,6 +303,49 @@ def test_commands_of_their_own(series, capsys):
         with pytest.raises(SystemExit) as ended:
             main([name, "--help"])
         assert ended.value.code == 0 and f"usage: xcorr {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_has_all_commands_and_options(shell, capsys):
+    pytest.importorskip("shtab")
+    status, out, err = run(capsys, "completion", shell)
+    assert (status, err) == (0, "")
+    for word in ("find", "archive", "search", "threshold", "gpus-per-worker", "search-range"):
+        assert word in out, word
+
+
+def test_a_shell_completes(folder, capsys):
+    pytest.importorskip("shtab")
+    if not shutil.which("bash"):
+        pytest.skip("no bash")
+    (folder / "completion").write_text(run(capsys, "completion", "bash")[1])
+
+    def completed(*words):
+        script = f". ./completion; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_xcorr; " \
+                 'printf "%s\\n" "${COMPREPLY[@]}"'
+        return subprocess.run(["bash", "-c", script], cwd=folder, text=True, stdout=subprocess.PIPE, check=True).stdout.split()
+
+    assert completed("xcorr", "fi") == ["find", "field"] or completed("xcorr", "fi") == ["field", "find"]
+    assert completed("xcorr", "find", "--thr") == ["--threshold"]
+    assert completed("xcorr", "archive", "se") == ["search"]
+    assert completed("xcorr", "find", "-t", "pa") == ["part.tga"]
+
+
+def test_the_manual_is_that_of_the_parsers():
+    import runpy
+    folder = pathlib.Path(__file__).parents[1] / "man"
+    written = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.1")}
+    assert written == runpy.run_path(str(folder / "manual.py"))["pages"](), "python/man/manual.py python/man writes it"
+    installed = (folder.parent / "meson.build").read_text(encoding="utf-8")
+    assert all(f"'man/{name}'" in installed for name in written)
+
+
+def test_the_manual_is_formatted_without_warnings():
+    if not shutil.which("groff"):
+        pytest.skip("no groff")
+    for path in (pathlib.Path(__file__).parents[1] / "man").glob("*.1"):
+        done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z", path], text=True, stderr=subprocess.PIPE, check=True)
+        assert not done.stderr, done.stderr
 
 
 def test_as_a_program_in_a_pipe(folder):
@@ -239,9 +358,6 @@ def test_as_a_program_in_a_pipe(folder):
 
 
 def test_the_page_has_every_command_and_its_transcript(tmp_path):
-    import pathlib
-    import re
-
     from xcorr.command.main import parser
     source = pathlib.Path(__file__).parents[2]
     page = (source / "docs/python.md").read_text(encoding="utf-8")

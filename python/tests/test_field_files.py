@@ -7,7 +7,8 @@ import numpy
 import pytest
 
 from test_field_command import WHOLE
-from xcorr.field import command, writing
+from xcorr.field import writing
+from xcorr.field.__main__ import main
 
 pytest.importorskip("PIL.Image")
 
@@ -16,7 +17,7 @@ def test_other_formats(series, tmp_path):
     files = [tmp_path / name for name in ("field.vtk", "field.npz", "field.h5")]
     pytest.importorskip("h5py")
     outputs = [word for file in files for word in ("-o", str(file))]
-    assert command.main([str(series), "-q", *outputs, *WHOLE]) == 0
+    assert main([str(series), "-q", *outputs, *WHOLE]) == 0
     assert not files[0].exists()
     vtk = (tmp_path / "field-000002.vtk").read_text().splitlines()
     assert vtk[1].endswith("; status: 0 ok, 1 replaced, 2 masked, 3 out_of_range, 4 flat") and len(vtk[1]) < 256
@@ -41,7 +42,7 @@ def assert_names_states(attributes):
 def test_netcdf(series, tmp_path):
     library = pytest.importorskip("netCDF4")
     out = tmp_path / "field.nc"
-    assert command.main([str(series), "-q", "-o", str(out), *WHOLE]) == 0
+    assert main([str(series), "-q", "-o", str(out), *WHOLE]) == 0
     with library.Dataset(out) as file:
         assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2 and list(file["frame"]) == [1, 2, 3]
         assert file["status"].dtype == "i4"
@@ -50,22 +51,22 @@ def test_netcdf(series, tmp_path):
 
 def test_a_library_that_is_missing(series, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "h5py", None)
-    assert command.main([str(series), "-o", str(tmp_path / "field.h5"), "-q"]) == 1
+    assert main([str(series), "-o", str(tmp_path / "field.h5"), "-q"]) == 2
     assert "writing field.h5 needs h5py: pip install h5py" in capsys.readouterr().err
 
 
 def test_full_disk(series, tmp_path, capsys):
     (tmp_path / "field.csv").symlink_to("/dev/full")
-    assert command.main([str(series), "-q", "-o", str(tmp_path / "field.csv"), *WHOLE]) == 1
-    assert capsys.readouterr().err == (f"xcorr-field: {tmp_path / 'field.csv'}: No space left on device\n"
-                                       "xcorr-field: there is no file left to write\n")
+    assert main([str(series), "-q", "-o", str(tmp_path / "field.csv"), *WHOLE]) == 2
+    assert capsys.readouterr().err == (f"xcorr: {tmp_path / 'field.csv'}: No space left on device\n"
+                                       "xcorr: there is no file left to write\n")
 
 
 LIMITED = """
 import resource, sys
-from xcorr.field import command
+from xcorr.field.__main__ import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
-sys.exit(command.main(sys.argv[2:]))
+sys.exit(main(sys.argv[2:]))
 """
 DENSE = ["--windows", "8", "--spacing", "1"]  # 10,769 vectors of 48 bytes
 
@@ -87,7 +88,7 @@ def test_a_file_that_does_not_fit(series, tmp_path, name, limit, options, other)
     done = subprocess.run([sys.executable, "-c", LIMITED, str(limit), str(series), "-q", *WHOLE, *options,
                            "-o", str(tmp_path / other), "--plot" if ending == "png" else "-o", str(out)], text=True,
                           capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (1, f"xcorr-field: {out}: File too large\n")
+    assert (done.returncode, done.stderr) == (2, f"xcorr: {out}: File too large\n")
     if other.endswith("npz"):
         with numpy.load(tmp_path / other) as arrays:
             assert arrays["dx"].shape == (3, 89, 121)
@@ -108,7 +109,7 @@ def test_no_room_at_all(series, tmp_path, name):
     pytest.importorskip({"field.h5": "h5py", "field.nc": "netCDF4"}[name])
     done = subprocess.run([sys.executable, "-c", LIMITED, "0", str(series), "-o", str(tmp_path / name), *WHOLE],
                           text=True, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (1, f"xcorr-field: {tmp_path / name}: File too large\n")
+    assert (done.returncode, done.stderr) == (2, f"xcorr: {tmp_path / name}: File too large\n")
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path):
@@ -136,4 +137,4 @@ def test_each_file_is_closed(capsys):
     outputs = writing.Outputs(dict(writers))
     outputs.close()
     assert all(writer.closed for writer in writers.values()) and outputs.broken == 2
-    assert capsys.readouterr().err == "xcorr-field: a: no room\nxcorr-field: b: MemoryError\n"
+    assert capsys.readouterr().err == "xcorr: a: no room\nxcorr: b: MemoryError\n"

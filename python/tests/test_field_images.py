@@ -7,7 +7,8 @@ import pytest
 
 from test_field import shifted
 from test_field_command import WHOLE, medians
-from xcorr.field import command, images
+from xcorr.field import images
+from xcorr.field.__main__ import main
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -21,7 +22,7 @@ def test_deep_images(tmp_path):
     read = images.read_image(tmp_path / "0.png")
     assert read.dtype == numpy.uint16 and (read == 30000 + shifted(0, 0).astype("u2") // 4).all()
     out = tmp_path / "field.csv"
-    assert command.main([*names, "-o", str(out), "-q", *WHOLE]) == 0
+    assert main([*names, "-o", str(out), "-q", *WHOLE]) == 0
     assert medians(out) == {"1": -3}
 
 
@@ -76,13 +77,13 @@ def test_images_that_are_too_large_are_named(series, tmp_path, capsys):
     bitmap[18:26] = struct.pack("<ii", 1 << 30, 1 << 20)  # its width and height
     (series / "2a.bmp").write_bytes(bitmap)
     limit, out = Image.MAX_IMAGE_PIXELS, tmp_path / "field.csv"
-    assert command.main([str(series), "-o", str(out), "-q", *WHOLE]) == 1
+    assert main([str(series), "-o", str(out), "-q", *WHOLE]) == 2
     assert medians(out) == {"2": -1, "3": -2, "5": -3}
     assert capsys.readouterr().err.splitlines() == [
-        f"xcorr-field: {series / '1.pgm'}: it has 32768x16385 pixels, more than 536870912",
-        f"xcorr-field: {series / '2a.bmp'}: it has 1073741824x1048576 pixels, more than 536870912"]
+        f"xcorr: {series / '1.pgm'}: it has 32768x16385 pixels, more than 536870912",
+        f"xcorr: {series / '2a.bmp'}: it has 1073741824x1048576 pixels, more than 536870912"]
     assert Image.MAX_IMAGE_PIXELS == limit
-    assert command.main([str(series / "0.png"), str(series / "1.png"), "--mask", str(series / "1.pgm"), *WHOLE]) == 1
+    assert main([str(series / "0.png"), str(series / "1.png"), "--mask", str(series / "1.pgm"), *WHOLE]) == 2
     assert "1.pgm: it has 32768x16385 pixels" in capsys.readouterr().err
 
 
@@ -95,6 +96,6 @@ def test_what_images_are_read_as():
 def test_images_of_other_types_are_named(series, tmp_path, capsys):
     Image.fromarray(shifted(1, 0).astype("u2")).save(series / "1.png")
     out = tmp_path / "field.csv"
-    assert command.main([str(series), "-o", str(out), "-q", *WHOLE]) == 1
+    assert main([str(series), "-o", str(out), "-q", *WHOLE]) == 2
     assert medians(out) == {"2": -3, "3": -3}
     assert "1.png: its pixels are of uint16, those of the reference of uint8" in capsys.readouterr().err

@@ -239,7 +239,7 @@ def test_files_that_are_wrong(tmp_path, text, expected):
     file = tmp_path / "fleet.yaml"
     file.write_text(text)
     run = subprocess.run([sys.executable, "-m", "xcorr.fleet", file], text=True, capture_output=True)
-    assert run.returncode == 1 and expected in run.stderr and "Traceback" not in run.stderr, run.stderr
+    assert run.returncode == 2 and expected in run.stderr and "Traceback" not in run.stderr, run.stderr
 
 
 @pytest.mark.parametrize("module, name", [("ray", "Ray"), ("redis", "redis-py"), ("yaml", "PyYAML"),
@@ -250,5 +250,5 @@ def test_what_is_not_installed(tmp_path, module, name):
     code = f"import sys; sys.modules[{module!r}] = None; sys.argv[0] = 'fleet'; " \
            "import runpy; runpy.run_module('xcorr.fleet', run_name='__main__')"
     run = subprocess.run([sys.executable, "-c", code, tmp_path / "fleet.yaml"], text=True, capture_output=True)
-    assert run.returncode == 1
-    assert f"xcorr.fleet: {name} is missing" in run.stderr and "Traceback" not in run.stderr, run.stderr
+    assert run.returncode == 2
+    assert f"xcorr: {name} is missing" in run.stderr and "Traceback" not in run.stderr, run.stderr

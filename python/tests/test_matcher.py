@@ -208,6 +208,25 @@ def test_colours():
         on_cpu(colours="rgb").match(noise((40, 50, 3), 1, "f4"))
 
 
+@pytest.mark.parametrize("poses", [None, xcorr.Poses(angle_extent=20)])
+def test_match_on_color(poses):
+    image = numpy.full((60, 100, 3), 110, "u1")
+    image[20:40, 10:35] = 210, 59, 110  # red and green of the luma of gray
+    image[20:40, 60:85] = 10, 161, 110
+    part = image[15:45, 5:40]
+    for colours, frame, template in (("rgb", image, part), ("bgr", image[..., ::-1], part[..., ::-1]),
+                                     ("rgb", numpy.dstack([image, image[..., :1]]), part)):
+        matcher = on_cpu([template], threshold=0.9, max_peaks=3, colours=colours, match_on="color", poses=poses)
+        peaks = matcher.match(frame)
+        assert len(peaks) == 1 and peaks["score"][0] == 1
+        numpy.testing.assert_allclose([peaks["x"][0], peaks["y"][0]], [5, 15], atol=0.01)
+    assert matcher.score(image).shape == (31, 66)
+    with pytest.raises(ValueError, match="the frame is gray: it has no colour to match on"):
+        matcher.match(image[..., 0])
+    with pytest.raises(ValueError, match="match_on is one of luma, color, not 'colour'"):
+        on_cpu([part], match_on="colour")
+
+
 def test_enqueue_and_collect(frame):
     matcher = on_cpu([frame[10:20, 30:42]])
     with pytest.raises(ValueError, match="no frame is enqueued"):

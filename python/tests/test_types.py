@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """mypy catches what would fail, and settings are checked when they are made."""
 import dataclasses
+import pathlib
 import re
 import subprocess
 import sys
@@ -53,6 +54,26 @@ def test_mypy(tmp_path):
     assert len(types) == 7 and all("ndarray" in each for each in types[:-1]) and "str" in types[-1], done.stdout
 
 
+SOURCE = pathlib.Path(__file__).parents[1]
+
+
+def test_the_package_and_the_examples_pass_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", SOURCE / "pyproject.toml", "--cache-dir",
+                           tmp_path, SOURCE / "xcorr", SOURCE / "examples"], text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_and_the_examples_pass_pyright():
+    pytest.importorskip("pyright")
+    checked = [SOURCE / "xcorr", SOURCE / "examples"]
+    done = subprocess.run([sys.executable, "-m", "pyright", "-p", SOURCE, "--pythonpath", sys.executable, *checked],
+                          text=True, capture_output=True)
+    if not done.stdout:
+        pytest.skip(f"pyright does not run: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("settings, changes", [(xcorr.Settings, SettingsChanges),
                                                (xcorr.FieldSettings, FieldSettingsChanges)])
 def test_the_keyword_arguments_are_the_settings(settings, changes):
@@ -102,8 +123,7 @@ def test_fields_settings_have_names_too():
 
 
 def test_the_version_is_the_projects():
-    import pathlib
-    project = (pathlib.Path(__file__).parents[2] / "meson.build").read_text()
+    project = (SOURCE.parent / "meson.build").read_text()
     assert xcorr.__version__ == re.search(r"^  version: '(.*)',$", project, re.MULTILINE)[1]
 
 

@@ -310,7 +310,7 @@ def kind_of(array: Any) -> type:
     """The class of the place where the array is."""
     if type(array) is np.ndarray:
         return Host
-    library = _library_of(type(array))
+    library = _library_of(array.__class__)
     if library == "torch":
         return Torch if array.is_cuda else Host
     if library == "cupy":
@@ -333,7 +333,7 @@ def place_of(array: Any, name: str, device: str | None) -> Any:
     return place
 
 
-def host_array(array: Any) -> np.ndarray:
+def host_array(array: Any, name: str = "an array") -> np.ndarray:
     """As an array of NumPy's in host memory, without a copy if it is there."""
     if type(array) is np.ndarray:
         return array
@@ -343,16 +343,22 @@ def host_array(array: Any) -> np.ndarray:
     if kind is CuPy:
         array = array.get()
     if kind is OtherGpu:
-        raise TypeError("an array in host memory, or one of CuPy or PyTorch, is needed here")
+        raise TypeError(f"{name} must be in host memory, or of CuPy or PyTorch")
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.is_masked(array):
-            raise ValueError("an array has masked elements, which nothing here leaves out; fill them, or hand over a mask")
+            raise ValueError(f"{name} has masked elements, which nothing here leaves out; fill them, or hand over a mask")
         return np.asarray(array.data)
     if hasattr(array, "detach"):
         array = array.detach()
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
         return np.from_dlpack(array)
-    return np.asarray(array)
+    try:
+        made = np.asarray(array)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name} is a {type(array).__name__}, of which NumPy makes no array: {error}") from None
+    if made.ndim == 0 and made.dtype.kind in "OSU":
+        raise TypeError(f"{name} is a {type(array).__name__}, no array of pixels; a file must be read first")
+    return made
 
 
 def is_finite(array: np.ndarray) -> bool:
@@ -370,8 +376,9 @@ def finite(array: np.ndarray) -> np.ndarray:
 
 def host_image(array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Image:
     """Of an array in host memory."""
-    array = host_array(array)
+    array = host_array(array, name)
     check_type(array.dtype.str[1:], taken, name)
-    if not array.dtype.isnative or not _rows_are_dense(array.shape, array.strides, array.itemsize):
-        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    dense = array.flags.c_contiguous if colours == "planes" else _rows_are_dense(array.shape, array.strides, array.itemsize)
+    if not array.dtype.isnative or not dense:
+        array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
     return _xcorr.Image(array, name, colours)

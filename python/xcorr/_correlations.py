@@ -26,8 +26,8 @@ Shifts = tuple[int, int, int, int]
 
 _EXACT = 2 ** 53  # integers below are doubles
 _PIECE = 31  # bits
-_FEW = 2 ** 20  # products, which are made no slower than an FFT, and of floats that are whole numbers exactly
-_POINT = 384  # products of doubles that are made while an FFT treats one of its points, as measured
+_FEW = 2 ** 20  # products, which are made no slower than an FFT, and of floats that are exact integers
+_POINT = 100  # products of doubles that are made while an FFT treats one of its points, as measured
 
 
 def _run(place: Any, a: Any, b: Any, shifts: Shifts, how: str) -> Any:
@@ -61,11 +61,15 @@ def _largest(array: np.ndarray) -> int:
     return max(abs(int(array.min())), abs(int(array.max())))
 
 
-def _error_of_fft(a: np.ndarray, b: np.ndarray) -> float:
+def _energy(array: np.ndarray) -> float:
+    """The sum of squares, in this thread: those of a BLAS would spin on beside the library's."""
+    return float(np.einsum("ij,ij->", array, array))
+
+
+def _error_of_fft(energy1: float, energy2: float, shape1: tuple[int, ...], shape2: tuple[int, ...]) -> float:
     """A bound: each of three transforms errs by less than 10 epsilons for each doubling of its size."""
-    points = 4.0 * (a.shape[0] + b.shape[0]) * (a.shape[1] + b.shape[1])
-    norms = math.sqrt(float(np.vdot(a, a)) * float(np.vdot(b, b)))
-    return 3 * 10 * 2.0 ** -53 * math.log2(points) * norms
+    points = 4.0 * (shape1[0] + shape2[0]) * (shape1[1] + shape2[1])
+    return 3 * 10 * 2.0 ** -53 * math.log2(points) * math.sqrt(energy1 * energy2)
 
 
 def _pieces(array: np.ndarray) -> list[np.ndarray]:
@@ -76,16 +80,19 @@ def _pieces(array: np.ndarray) -> list[np.ndarray]:
 
 
 def _rounded(a: np.ndarray, b: np.ndarray, bits: int, shifts: Shifts) -> np.ndarray | None:
-    """Of whole numbers by FFTs, one for each of so many pieces of the second's bits that all sums are rounded to the right
+    """Of integers by FFTs, one for each of so many pieces of the second's bits that all sums are rounded to the right
     ones; None where too many would be needed."""
+    energy = _energy(a)
     for count in range(1, 5):
         step = max(1, -(-bits // count))
         pieces = [(b >> step * i) & (1 << step) - 1 for i in range(count - 1)] + [b >> step * (count - 1)]
         floats = [piece.astype("f8") for piece in pieces]
-        if all(_error_of_fft(a, piece) < 0.25 for piece in floats):
-            total = np.zeros((shifts[3], shifts[2]), "i8")
+        if all(_error_of_fft(energy, _energy(piece), a.shape, b.shape) < 0.25 for piece in floats):
+            total = None
             for i, piece in enumerate(floats):
-                total += np.rint(_run(Host(), a, piece, shifts, "fft")).astype("i8") << step * i
+                sums = _run(Host(), a, piece, shifts, "fft")
+                part = np.rint(sums, out=sums).astype("i8")
+                total = part if total is None else np.add(total, part << step * i, out=total)
             return total
     return None
 
@@ -147,13 +154,13 @@ def _real(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
     return _integers(a, b, shifts, how)
 
 
-def products(a: np.ndarray, b: np.ndarray, shifts: Shifts | None = None, how: str = "auto") -> np.ndarray:
+def products(a: Any, b: Any, shifts: Shifts | None = None, how: str = "auto") -> np.ndarray:
     """Sums of ``a * conj(b)`` at each of the shifts, or at those at which `b` lies wholly inside."""
     if shifts is None:
         shifts = (0, 0, a.shape[1] - b.shape[1] + 1, a.shape[0] - b.shape[0] + 1)
     if a.dtype.kind != "c" and b.dtype.kind != "c":
         return _real(a, b, shifts, how)
-    sums = np.empty((shifts[3], shifts[2]), np.result_type(a, b))
+    sums: Any = np.empty((shifts[3], shifts[2]), np.result_type(a, b))
     sums.real = _real(a.real, b.real, shifts, how)
     sums.imag = 0
     if b.dtype.kind == "c":
@@ -170,7 +177,7 @@ def products(a: np.ndarray, b: np.ndarray, shifts: Shifts | None = None, how: st
 
 def _numbers(array: Any, name: str) -> np.ndarray:
     """As an array of NumPy's that the functions above know."""
-    array = host_array(array)
+    array = host_array(array, name)
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > (16 if array.dtype.kind == "c" else 8):
         raise TypeError(f"{name} has elements of type {array.dtype}; integers, bool, float32, float64, complex64 and "
                         "complex128 are taken, so convert it first")

@@ -64,6 +64,10 @@ class FieldSettings:
         Displacements belong to the middle of the way.
     min_counted : float
         Of a window's pixels the share that must count under a mask.
+    max_work : float
+        Seconds that a field may take, by an estimate; a task that takes longer is refused with a ValueError. 0: any.
+    max_memory : int
+        Bytes for all that is made for it; the same. 0: any.
     """
 
     windows: tuple[int, ...] = (32,)
@@ -83,6 +87,8 @@ class FieldSettings:
     deformation: bool = False
     symmetric: bool = False
     min_counted: float = 0.5
+    max_work: float = 0.0
+    max_memory: int = 2_000_000_000
 
     def __post_init__(self) -> None:
         _check_settings(self)
@@ -108,6 +114,8 @@ class FieldSettingsChanges(TypedDict, total=False):
     deformation: bool
     symmetric: bool
     min_counted: float
+    max_work: float
+    max_memory: int
 
 
 def _library_settings(settings: FieldSettings) -> _xcorr.FieldSettings:
@@ -126,6 +134,7 @@ def _library_settings(settings: FieldSettings) -> _xcorr.FieldSettings:
 def _check_settings(settings: FieldSettings) -> None:
     """By the library, for an image in which all windows fit. Raises TypeError or ValueError, which say what can be."""
     made = _library_settings(settings)
+    made.max_work, made.max_memory = 0, 0  # of that image
     try:
         _xcorr.FieldMatcher(open_device("cpu"), "u1", 256, 256, made, None, [])
     except ValueError as error:

@@ -16,7 +16,7 @@ from ._typing import overload
 
 def _numbers(array: Any, name: str) -> np.ndarray:
     """In host memory, of real numbers; truth values as bytes, float16 as float32."""
-    array = host_array(array)
+    array = host_array(array, name)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"{name} has elements of type {array.dtype}; integers, bool, float32 and float64 are taken, so "
                         "convert it first")
@@ -40,11 +40,21 @@ def _check_shapes(image: tuple[int, ...], template: tuple[int, ...], dimensions:
         raise ValueError(f"the template of shape {template} does not fit into the image of shape {image}")
 
 
-def _is_matched(image: np.ndarray, template: np.ndarray, mask: np.ndarray | None) -> bool:
+def _is_matched(image: np.ndarray, template: np.ndarray, mask: np.ndarray | None, channels: bool = False) -> bool:
     """Whether the library's matchers take it."""
-    return (image.ndim == 2 and image.dtype == template.dtype and image.dtype.str[1:] in MATCHED
+    return ((image.ndim == 2 or (channels and image.shape[2] == 3))
+            and image.dtype == template.dtype and image.dtype.str[1:] in MATCHED
             and (image.dtype != np.uint16 or template.size <= 2 ** 21)
-            and (mask is None or mask.dtype.str[1:] in MASKS))
+            and (mask is None or (mask.dtype.str[1:] in MASKS and mask.ndim == 2)))
+
+
+def _pixels(place: Any, array: np.ndarray, name: str) -> Any:
+    """As the library reads it: gray, or with three channels, which of other types than bytes must be planes."""
+    if array.ndim == 2:
+        return place.image(array, name, MATCHED)
+    if array.dtype == np.uint8:
+        return place.image(array, name, MATCHED, "rgb")
+    return place.image(np.moveaxis(array, 2, 0), name, MATCHED, "planes")
 
 
 def _meets(bad: np.ndarray, shape: tuple[int, ...], mask: np.ndarray | None) -> np.ndarray:
@@ -112,11 +122,11 @@ def _on_host(image: np.ndarray, template: np.ndarray, method: int, mask: np.ndar
     """Of arrays that have been checked."""
     place = Host(device)
     finite = _Finite(image, template, mask, channels)
-    if _is_matched(finite.image, finite.template, mask):
-        frame, pattern = place.image(finite.image, "image", MATCHED), place.image(finite.template, "template", MATCHED)
+    if _is_matched(finite.image, finite.template, mask, channels):
+        frame, pattern = _pixels(place, finite.image, "image"), _pixels(place, finite.template, "template")
         if out is None:
             out = place.empty((frame.height - pattern.height + 1, frame.width - pattern.width + 1), "f4")
-        score(place, frame, pattern, method, mask, place.target(out))
+        score(place, frame, pattern, method, mask, place.target(out), image.ndim == 3)
     elif place.device.is_gpu:
         raise ValueError("a GPU matches two-dimensional uint8, uint16 and float32, both alike, with masks of integers")
     else:

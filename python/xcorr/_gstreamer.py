@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pipelines with the element `cudaxcorr`, for `xcorr.archive` and `xcorr.fleet`.
+"""Pipelines with the element `cudaxcorr`, for `xcorr.archive`, `xcorr.fleet` and `xcorr.studio`.
 
 GStreamer decodes and matches in this process; Python makes the pipeline and waits.
 """
+from __future__ import annotations
+
 import contextlib
 import hashlib
+import importlib
 import pathlib
 import time
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from ._missing import need
 
 gi = need("gi", "PyGObject", "Debian: python3-gi and gir1.2-gstreamer-1.0; a virtual environment sees it with "
           "--system-site-packages")
 gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
-
+Gst: Any = importlib.import_module("gi.repository.Gst")
 Gst.init(None)
 
 STANDSTILL = 2  # s, after which what stands still will do so for ever
@@ -24,20 +27,38 @@ class PipelineError(RuntimeError):
     """What GStreamer says, with the element that says it."""
 
 
-def quoted(value):
+# What a file's content may make decoders of; those of playlists, manifests, sessions and editing projects, which fetch
+# what the file names, have other words in their class.
+LOCAL = frozenset(("Codec", "Demuxer", "Parser", "Decoder", "Image", "Video", "Audio", "Subtitle", "Converter", "Bin",
+                   "Metadata", "Hardware", "Filter", ""))
+TRY, SKIP = 0, 2  # of decodebin's GstAutoplugSelectResult
+
+
+def quoted(value: object) -> str:
     """A value as launch lines have it."""
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    text = str(value)
+    if text.startswith('"'):  # else GStreamer would take quotes at both ends for its own, and leave them out
+        text = '"' + "".join(wrapped(byte) for byte in text.encode()) + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def matcher(templates, settings, **more):
+def wrapped(byte: int) -> str:
+    """As gst_value_serialize() writes it in a string."""
+    character = chr(byte)
+    if byte > 126 or byte < 32:
+        return f"\\{byte:03o}"
+    return character if character.isalnum() or character in "_-+/:." else "\\" + character
+
+
+def matcher(templates: Sequence[str | pathlib.Path], settings: Mapping[str, object], **more: object) -> str:
     """The element in a launch line. `settings` are its properties, by their names with `-` or `_`."""
     for element in ("cudaxcorr", "xcorrjson"):
         if not Gst.ElementFactory.find(element):
             raise PipelineError(f'GStreamer has no element "{element}": set GST_PLUGIN_PATH_1_0 to the folder of '
                                 "libgstcudaxcorr.so")
     files = "<" + ",".join(quoted(pathlib.Path(template).resolve()) for template in templates) + ">"
-    properties = {"post-messages": "false", "attach-roi-meta": "false"}
-    properties |= {name.replace("_", "-"): value for name, value in (settings | more).items()}
+    properties: dict[str, object] = {"post-messages": "false", "attach-roi-meta": "false"}
+    properties |= {name.replace("_", "-"): value for name, value in {**settings, **more}.items()}
     known = {spec.name for spec in Gst.ElementFactory.make("cudaxcorr").list_properties()}
     for name in properties:
         if name not in known:
@@ -46,7 +67,7 @@ def matcher(templates, settings, **more):
     return " ".join(["cudaxcorr", "templates=" + quoted(files), *words])
 
 
-def digest(templates, settings):
+def digest(templates: Sequence[str], settings: Mapping[str, object]) -> str:
     """Of everything that results depend on but the frames."""
     of = hashlib.sha256(repr(sorted(settings.items())).encode())
     for template in templates:
@@ -56,10 +77,11 @@ def digest(templates, settings):
 
 
 @contextlib.contextmanager
-def running(launch_line, warnings=None, prepare=None):
+def running(launch_line: str, warnings: list[str] | None = None,
+            prepare: Callable[[Any], object] | None = None, local: bool = False) -> Iterator[Any]:
     """A pipeline, paused, that ends with the block. What it warns of is appended to a list of the caller's.
 
-    `prepare` is called with it before anything flows.
+    `prepare` is called with it before anything flows. If `local`, nothing that a file contains opens a connection.
     """
     try:
         pipeline = Gst.parse_launch(launch_line)
@@ -72,14 +94,35 @@ def running(launch_line, warnings=None, prepare=None):
             message.parse_warning()[0].message))
     if prepare:
         prepare(pipeline)
+    refused = keep_local(pipeline) if local else ()
     try:
         change(pipeline, Gst.State.PAUSED)
         yield pipeline
+    except PipelineError as error:
+        if refused:
+            raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file must "
+                                "not") from error
+        raise
     finally:
         pipeline.set_state(Gst.State.NULL)
 
 
-def change(pipeline, state):
+def keep_local(pipeline: Any) -> set[str]:
+    """Lets its decoders use plugins that are LOCAL. Returns a set for the names of those that they would else have used."""
+    refused: set[str] = set()
+
+    def choose(_element: Any, _pad: Any, _caps: Any, factory: Any) -> int:
+        if LOCAL.issuperset(factory.get_metadata(Gst.ELEMENT_METADATA_KLASS).split("/")):
+            return TRY
+        refused.add(factory.get_name())
+        return SKIP
+    for element in pipeline.children:
+        if gi.repository.GObject.signal_lookup("autoplug-select", element):
+            element.connect("autoplug-select", choose)
+    return refused
+
+
+def change(pipeline: Any, state: Any) -> None:
     """Waits until it has that state, or raises what is wrong.
 
     Decodebin and parsebin lose the error of a demuxer that fails at once, while they still try whether it suits: then
@@ -96,9 +139,9 @@ def change(pipeline, state):
     check(pipeline, 0, Gst.MessageType.ERROR)
 
 
-def stands_still(pipeline):
+def stands_still(pipeline: Any) -> bool:
     """Whether what drove it has paused, and nothing else does."""
-    states = set()
+    states: set[Any] = set()
     elements = pipeline.iterate_recurse()
     while (found := elements.next())[0] != Gst.IteratorResult.DONE:
         if found[0] == Gst.IteratorResult.OK:
@@ -108,7 +151,7 @@ def stands_still(pipeline):
     return Gst.TaskState.PAUSED in states and Gst.TaskState.STARTED not in states
 
 
-def check(pipeline, timeout, types):
+def check(pipeline: Any, timeout: int, types: Any) -> Any:
     """The next message of these types within so many nanoseconds, or None; raises errors."""
     message = pipeline.get_bus().timed_pop_filtered(timeout, types | Gst.MessageType.ERROR)
     if message and message.type == Gst.MessageType.ERROR:
@@ -117,7 +160,7 @@ def check(pipeline, timeout, types):
     return message
 
 
-def play(pipeline):
+def play(pipeline: Any) -> None:
     """Until the end of the stream, or raises what is wrong."""
     pipeline.set_state(Gst.State.PLAYING)
     check(pipeline, Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS)

@@ -81,7 +81,7 @@ class MatcherBase(Generic[_M]):
         if any(live):
             self._matcher.set_live_templates([each._live for each in templates], images)
         else:
-            templates = [np.array(host_array(each)) for each in templates]
+            templates = [np.array(host_array(each, f"template {i}")) for i, each in enumerate(templates)]
             self._matcher.set_templates([host_image(each, f"template {i}", MATCHED, self._colours)
                                          for i, each in enumerate(templates)], images)
         self._templates = templates
@@ -123,7 +123,7 @@ class MatcherBase(Generic[_M]):
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {name_of(self._device)}")
         if kind_of(frame) is Host:
-            frame = finite(host_array(frame))
+            frame = finite(host_array(frame, "frame"))
         with place.current():
             image = place.image(frame, "frame", MATCHED, self._colours)
             self._prepare(image.type, image.height, image.width)

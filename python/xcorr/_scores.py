@@ -19,13 +19,15 @@ class _Scorer:
     """Scores of frames and templates of one size, on one stream, under one mask."""
 
     def __init__(self, device: _xcorr.Device, code: str, frame: tuple[int, int], template: tuple[int, int],
-                 mask: np.ndarray | None) -> None:
+                 mask: np.ndarray | None, in_color: bool) -> None:
         self._code, self._frame = code, frame
-        self._live = _xcorr.LiveTemplate(device, host_image(np.zeros(template, code), "template", MATCHED))
+        blank = np.zeros((3, *template) if in_color else template, code)
+        self._live = _xcorr.LiveTemplate(device, host_image(blank, "template", MATCHED, "planes" if in_color else ""))
         self._matcher = _xcorr.Matcher(device)
         masks = [] if mask is None else [host_image(mask, "mask", MASKS)]
         self._matcher.set_live_templates([self._live], masks)
         self._settings = _xcorr.MatchSettings()
+        self._settings.match_on = int(in_color)
         self._method = -1
 
     def score(self, frame: _xcorr.Image, template: _xcorr.Image, method: int, out: _xcorr.Image,
@@ -69,12 +71,13 @@ def clear_cache() -> None:
 
 
 def score(place: Any, frame: _xcorr.Image, pattern: _xcorr.Image, method: int, mask: np.ndarray | None,
-          target: _xcorr.Image) -> None:
+          target: _xcorr.Image, in_color: bool = False) -> None:
     """Write what a template scores at every place of a frame, both of one type."""
     key = (place.device.ordinal, place.stream, frame.type, frame.height, frame.width, pattern.height,
-           pattern.width, None if mask is None else (mask.shape, mask.dtype.str, mask.tobytes()))
+           pattern.width, in_color, None if mask is None else (mask.shape, mask.dtype.str, mask.tobytes()))
     scorer = _scorers.take(key)
     if scorer is None:
-        scorer = _Scorer(place.device, frame.type, (frame.height, frame.width), (pattern.height, pattern.width), mask)
+        scorer = _Scorer(place.device, frame.type, (frame.height, frame.width), (pattern.height, pattern.width), mask,
+                         in_color)
     scorer.score(frame, pattern, method, target, place.stream)
     _scorers.give(key, scorer)

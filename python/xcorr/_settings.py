@@ -28,6 +28,7 @@ Method = Union[Literal[
 ], int]
 Polarity = Literal["same", "inverted", "either"]
 Subpixel = Literal["none", "quadratic", "least-squares"]
+MatchOn = Literal["luma", "color"]
 
 _numbers = {name: number for number, name in enumerate(METHODS)}
 
@@ -95,6 +96,9 @@ class Settings:
     ----------
     method : str or int
         One of ``METHODS``, or a constant of OpenCV's.
+    match_on : str
+        What of frames and templates with channels (`Matcher`'s ``colours``) is compared: ``"luma"``, or ``"color"``,
+        their three channels, as OpenCV does. A gray template is gray in all of them.
     threshold : float
         How close a match must be, -1 to 1: its score is at least that share of what an exact copy scores; for
         the two sqdiff methods at most ``1 - threshold`` times what a zero window scores.
@@ -121,6 +125,10 @@ class Settings:
         ``"auto"``, ``"tune"`` (measure what is fastest here) or the name of a kernel.
     poses : Poses, optional
         The angles and sizes that are searched; None: upright templates of their own size.
+    max_work : float
+        Seconds that a frame may take, by an estimate; a task that takes longer is refused with a ValueError. 0: any.
+    max_memory : int
+        Bytes for all that is made of templates; the same. 0: any.
     """
 
     method: Method = "ccoeff-normed"
@@ -135,6 +143,9 @@ class Settings:
     prefilter_sigma: float = 0.0
     kernel: str = "auto"
     poses: Poses | None = None
+    match_on: MatchOn = "luma"
+    max_work: float = 0.0
+    max_memory: int = 2_000_000_000
 
     def __post_init__(self) -> None:
         check_settings(dataclasses.replace(self, kernel="auto") if self.kernel != "auto" else self, open_device("cpu"))
@@ -155,6 +166,9 @@ class SettingsChanges(TypedDict, total=False):
     prefilter_sigma: float
     kernel: str
     poses: Poses | None
+    match_on: MatchOn
+    max_work: float
+    max_memory: int
 
 
 def changed(kind: type[_S], settings: _S | None, changes: Mapping[str, Any], others: Iterable[str]) -> _S:
@@ -213,9 +227,10 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.method = method_number(settings.method)
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
     made.subpixel = _subpixel_number(settings.subpixel)
+    made.match_on = _place_in(("luma", "color"), "match_on", settings.match_on)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
-                 "kernel"):
+                 "kernel", "max_work", "max_memory"):
         _assign(made, name, getattr(settings, name))
     return made
 

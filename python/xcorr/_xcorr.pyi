@@ -43,6 +43,7 @@ class PoseRange:
 
 class MatchSettings:
     method: int
+    match_on: int
     threshold: float
     polarity: int
     min_contrast: float
@@ -52,6 +53,8 @@ class MatchSettings:
     subpixel_threshold: float
     search_region: tuple[int, ...]
     prefilter_sigma: float
+    max_work: float
+    max_memory: int
     kernel: str
     poses: PoseRange
 
@@ -119,6 +122,8 @@ class FieldSettings:
     min_ratio: float
     smoothing: float
     prefilter_sigma: float
+    max_work: float
+    max_memory: int
     deformation: bool
     symmetric: bool
     min_counted: float

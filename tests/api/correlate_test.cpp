@@ -135,12 +135,16 @@ TEST_P(FormsTest, AllPairsOfFloats) { expect_pairs<float>(Form::n_to_m, 5, 3); }
 TEST_P(FormsTest, EachKernelIsForOne) {
   const auto* variant = find_variant<stage::Correlate>(device.backend, kernel());
   if (!variant || variant->extra.quicker_than) GTEST_SKIP() << "of matches alone";
+  const Size wide{96, 9};
   int able = 0;
-  for (const ElementType type : {ElementType::u8, ElementType::f32, ElementType::f64})
-    for (const Form form : {Form::one_to_many, Form::n_to_m})
-      able +=
-          Correlator::create(problem(type, form, form == Form::n_to_m ? 5 : 1, 3), device, kernel())
-              .ok();
+  for (const int columns : {4, 64})
+    for (const ElementType type : {ElementType::u8, ElementType::f32, ElementType::f64})
+      for (const Form form : {Form::one_to_many, Form::n_to_m}) {
+        const Size size{columns, 5};
+        const Problem some = dense_problem(type, form, wide, size, form == Form::n_to_m ? 5 : 1, 3,
+                                           full_shifts(wide, size));
+        able += Correlator::create(some, device, kernel()).ok();
+      }
   EXPECT_GT(able, 0);
 }
 

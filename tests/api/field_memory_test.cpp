@@ -29,7 +29,7 @@ TEST(FieldMemory, OfALargePair) {
   const struct {
     const char* name;
     FieldSettings settings;
-    double most;  ///< bytes a pixel: images 1 each, their splines 4, deformed ones 1, and vectors
+    double most;  ///< bytes per pixel: images 1 each, their splines 4, deformed ones 1, and vectors
   } rows[] = {
       {"one pass", passes({}, {32}), 3},
       {"three passes", passes({}, {64, 32, 32}), 4.5},

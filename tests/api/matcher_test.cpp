@@ -302,11 +302,12 @@ TEST(Approximate, ProposesTheSamePeaksWithTheSameScores) {
     EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings).ok());
     return std::string(matcher.kernel());
   };
-  EXPECT_EQ(kernel_with({}), "fft");
+  const std::string usual = kernel_with({});
+  EXPECT_TRUE(usual == "fft" || usual == "amx") << usual;  // as the processor has the unit or not
   const auto exact = match(cpu, pattern, frame, settings);
   settings.approximate = true;
-  EXPECT_EQ(kernel_with({}), "fft_single");
-  EXPECT_EQ(kernel_with({&mask, 1}), "fft");
+  EXPECT_EQ(kernel_with({}), usual == "fft" ? "fft_single" : usual);
+  EXPECT_EQ(kernel_with({&mask, 1}), usual);
   const auto found = match(cpu, pattern, frame, settings);
   ASSERT_EQ(found.size(), exact.size());
   EXPECT_EQ(exact.size(), 8u);

@@ -18,6 +18,7 @@ TEST(OutOfMemory, IsAStatusAndTheMatcherGoesOn) {
   MatchSettings settings;
   settings.kernel = "fft";
   settings.subpixel = Subpixel::none;
+  settings.budget.max_memory = 0;
 
   const auto frame = random_image<std::uint8_t>({4096, 4096}, 1);
   const auto pattern = crop(frame, {1234, 567, 8, 8});

@@ -135,7 +135,7 @@ TEST_P(TrackerTest, FollowsWhatMoves) {
   }
 }
 
-/// All the way round, by up to 4.2 degrees a frame, while it moves.
+/// All the way round, by up to 4.2 degrees per frame, while it moves.
 TEST_P(TrackerTest, FollowsWhatTurns) {
   make_tracker({.turns = true});
   Box truth{80, 90, 48, 36}, box = truth;

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "select/select.hpp"
@@ -57,7 +58,7 @@ TEST(Variants, NamesAreUniqueInAStageAndBackend) {
 
 TEST(Variants, NoneKnowsAFeatureThatDoesNotExist) {
   for (const auto& [stage, variant] : all_variants())
-    EXPECT_FALSE(variant->knows.has(of_the_future)) << stage << ' ' << variant->name;
+    EXPECT_FALSE(variant->features.has(of_the_future)) << stage << ' ' << variant->name;
 }
 
 /// Adds an unknown feature to a problem that a variant can do: it must refuse. The names of those
@@ -81,6 +82,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Correlate>(p.correlation(), tried);
       ask_for_more<stage::WindowSums>(p.window_sums(), tried);
       ask_for_more<stage::Normalise>(p.normalisation(), tried);
+      ask_for_more<stage::WindowScores>(p.normalisation(), tried);
       ask_for_more<stage::CoarseSearch>(p.coarse_searching(0), tried);
       ask_for_more<stage::FusedCoarseSearch>(p.coarse_searching(0), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
@@ -144,6 +146,21 @@ std::string winner(const typename Stage::Problem& problem, Backend backend) {
 
 stage::Filter::Problem filter_of(const FilterWeights& weights) {
   return {ElementType::u8, {640, 480}, {0, 0, 640, 480}, 1, 640, 0, 0, 0, &weights};
+}
+
+/// Where a block has less than 100 KiB of shared memory, tensor cores take no rights of more than
+/// 96 columns and 64 rows.
+TEST(Variants, DotProductWhereTensorCoresLackMemory) {
+  if (variants_on<stage::Search>(Backend::cuda).empty()) GTEST_SKIP() << "built without CUDA";
+  for (const int width : {100, 112, 128})
+    for (const int capability : {86, 89, 120}) {
+      const auto variant =
+          select_variant<stage::Correlate>(match_of(ElementType::u8, {width, 80}).correlation(),
+                                           {Backend::cuda, 0, capability, 84, "a GPU"}, "auto");
+      ASSERT_TRUE(variant.ok());
+      EXPECT_TRUE(std::string_view(variant.value()->name).starts_with("dot_product"))
+          << width << " on " << capability << ": " << variant.value()->name;
+    }
 }
 
 /// Among able variants without measurements, the rank decides.

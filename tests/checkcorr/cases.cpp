@@ -53,6 +53,7 @@ constexpr Case table[] = {
     {.name = "65", .type = f32, .left = {97, 101}, .right = {65, 65}, .fill = integers},
     {.name = "wide-right", .type = u8, .left = {131, 37}, .right = {97, 3}},
     {.name = "wide-right", .type = f32, .left = {131, 37}, .right = {97, 3}},
+    {.name = "right-121x5", .type = u8, .left = {127, 9}, .right = {121, 5}},
     {.name = "tall-right", .type = u8, .left = {37, 131}, .right = {3, 97}},
     {.name = "tall-right", .type = f32, .left = {37, 131}, .right = {3, 97}},
     {.name = "right-4x4", .type = u8, .left = {257, 67}, .right = {4, 4}},
@@ -130,6 +131,25 @@ constexpr Case table[] = {
     {.name = "one-pixel-mask", .type = u8, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
     {.name = "one-pixel-mask", .type = f32, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
 
+    // ---- pictures in colour ----
+    {.name = "color-pixel", .type = u8, .left = {1, 1}, .right = {1, 1}, .planes = 3},
+    {.name = "color", .type = u8, .left = {64, 48}, .right = {16, 16}, .planes = 3},
+    {.name = "color-many", .type = u8, .left = {71, 53}, .right = {19, 11}, .form = one_to_many, .rights = 5, .planes = 3, .pad = 5, .misalign = 3},
+    {.name = "color-one-peak", .type = u8, .left = {83, 61}, .right = {32, 32}, .planes = 3, .max_peaks = 1},
+    {.name = "color-copies", .type = u8, .left = {127, 113}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 3, .planes = 3, .threshold = 1},
+    {.name = "color-part", .type = u8, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .planes = 3, .rectangle = {7, 11, 33, 19}},
+    {.name = "color-extremes", .type = u8, .left = {80, 60}, .right = {24, 24}, .fill = extremes, .planes = 3},
+    {.name = "color-wide", .type = u8, .left = {262, 259}, .right = {259, 257}, .planes = 3},
+    {.name = "color-flat-right", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = flat_right, .planes = 3},
+    {.name = "color-flat-left", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = flat_left, .planes = 3},
+    {.name = "color-near-flat", .type = u8, .left = {80, 60}, .right = {24, 24}, .fill = near_flat, .planes = 3},
+    {.name = "color-either", .type = u8, .left = {64, 48}, .right = {16, 16}, .planes = 3, .max_peaks = 9, .polarity = Polarity::either, .min_contrast = 73.5},
+    {.name = "color-disc-many", .type = u8, .left = {91, 67}, .right = {21, 13}, .form = one_to_many, .rights = 5, .planes = 3, .pad = 5, .misalign = 3, .mask = Mask::disc},
+    {.name = "color-disc-copies", .type = u8, .left = {127, 113}, .right = {64, 64}, .fill = copies, .planes = 3, .threshold = 1, .mask = Mask::disc},
+    {.name = "color", .type = u16, .left = {64, 48}, .right = {16, 16}, .form = one_to_many, .rights = 2, .planes = 3},
+    {.name = "color", .type = f32, .left = {64, 48}, .right = {16, 16}, .form = one_to_many, .rights = 2, .planes = 3},
+    {.name = "color-disc-copies", .type = f32, .left = {127, 113}, .right = {64, 64}, .fill = copies, .planes = 3, .threshold = 0.999, .mask = Mask::disc},
+
     // ---- rights that each have a left of their own ----
     {.name = "own-lefts", .type = u8, .left = {40, 36}, .right = {8, 8}, .form = one_to_many, .rights = 5, .own_lefts = true},
     {.name = "own-lefts-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .form = one_to_many, .rights = 3, .own_lefts = true},
@@ -163,6 +183,8 @@ constexpr Case table[] = {
     {.name = "right-larger", .type = u8, .left = {13, 11}, .right = {29, 47}, .shifts = full},
     {.name = "right-larger", .type = f32, .left = {13, 11}, .right = {29, 47}, .shifts = full, .fill = integers},
     {.name = "part-of-full", .type = u8, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
+    {.name = "part-of-full-wide", .type = u8, .left = {41, 9}, .right = {37, 5}, .shifts = rectangle, .rectangle = {-7, -3, 13, 9}},
+    {.name = "part-of-full-wide-misaligned", .type = u8, .left = {67, 9}, .right = {53, 6}, .shifts = rectangle, .rectangle = {-9, -4, 31, 8}, .pad = 3, .misalign = 1},
     {.name = "part-of-full", .type = f32, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
     {.name = "part-of-valid", .type = u8, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
     {.name = "part-of-valid", .type = f32, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
@@ -452,6 +474,8 @@ xcorr::Problem problem_of(const Case& c) {
   p.right_pitch += pad;
   p.left_stride = p.left_pitch * (c.left.height + (c.pad ? 1 : 0));
   p.right_stride = p.right_pitch * (c.right.height + (c.pad ? 1 : 0));
+  p.planes = c.planes;
+  if (c.planes > 1) p.left_plane = p.total_lefts() * p.left_stride;
   return p;
 }
 

@@ -54,6 +54,7 @@ struct Case {
   Form form = Form::one_to_one;
   int lefts = 1, rights = 1;
   bool own_lefts = false;  ///< of each right
+  int planes = 1;          ///< of each picture; for the stages of matches
   Rect rectangle = {};     ///< for Shifts::rectangle
   int pad = 0;             ///< elements after each row; also a row's worth between matrices
   int misalign = 0;        ///< elements by which pointers miss the alignment of an allocation

@@ -45,7 +45,7 @@ inline double left_norm(const Truth& t, std::int64_t index) {
 inline Rows rows_of(const xcorr::stage::Correlate::Problem& p) {
   const auto element = static_cast<std::int64_t>(size_of(p.products));
   const xcorr::Rect shifts = p.correlate.shifts;
-  return {shifts.width * element, shifts.height, p.correlate.outputs(),
+  return {shifts.width * element, shifts.height, p.correlate.planes * p.correlate.outputs(),
           p.products_pitch() * element, p.products_stride() * element};
 }
 

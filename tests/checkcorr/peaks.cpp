@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cfloat>
 
-#include "oracle/reference_methods.hpp"
 #include "norms.hpp"
+#include "oracle/reference_methods.hpp"
 #include "places.hpp"
 
 namespace checkcorr {
@@ -41,27 +41,29 @@ double exact_score_bound(const Truth& t, const TemplateSums& right, int x, int y
   return score_bound(t.scenario.problem.method, window_at(t.scenario, element), right, expected);
 }
 
+TemplateSums sums_of(const Truth& t, std::size_t right) {
+  return sums_of_right(t.scenario.problem.correlate,
+                       view<TemplateSums>(t.scenario.values, "template_sums").data(),
+                       static_cast<std::int64_t>(right));
+}
+
 template <class T>
 double exact_score_at(const Truth& t, std::size_t right, int x, int y) {
   namespace plain = xcorr::cpu::plain;
   const Problem& p = t.scenario.problem.correlate;
-  auto window = plain::left_of_right<T>(p, view<std::byte>(t.scenario.values, "lefts").data(),
-                                        static_cast<std::int64_t>(right));
-  window.data += (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * std::int64_t{sizeof(T)};
-  window.size = p.right;
   const auto mask = view<std::uint8_t>(t.scenario.values, "mask");
   return plain::method_score(
       t.scenario.problem.method,
-      plain::terms_of(window,
-                      plain::right_of<T>(p, view<std::byte>(t.scenario.values, "templates").data(),
-                                         static_cast<std::int64_t>(right)),
-                      {mask.empty() ? nullptr : mask.data(), p.right.width}));
+      plain::terms_at<T>(p, view<std::byte>(t.scenario.values, "lefts").data(),
+                         view<std::byte>(t.scenario.values, "templates").data(),
+                         {mask.empty() ? nullptr : mask.data(), p.right.width},
+                         static_cast<int>(right), x, y));
 }
 
 /// Of the sub-pixel place of a peak, from the nine scores that it comes from.
 xcorr::Offset place_bound_at(const Truth& t, std::size_t right, const xcorr::RefinedPeak& peak) {
   const xcorr::Rect shifts = t.scenario.problem.correlate.shifts;
-  const auto& sums = view<TemplateSums>(t.scenario.values, "template_sums")[right];
+  const TemplateSums sums = sums_of(t, right);
   const ElementType type = t.scenario.problem.correlate.type;
   double scores[9] = {}, error = 0;
   for (int i = 0; i < 9; ++i) {
@@ -84,7 +86,6 @@ xcorr::Offset place_bound_at(const Truth& t, std::size_t right, const xcorr::Ref
 void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
   const bool exact = is_integral(t.scenario.problem.correlate.type);
   const auto counts = view<std::uint32_t>(t.scenario.values, "counts");
-  const auto rights = view<TemplateSums>(t.scenario.values, "template_sums");
   const auto expected = view<xcorr::RefinedPeak>(t.scenario.values, "peaks");
   const auto actual = view<xcorr::RefinedPeak>(got, "peaks");
   compare_exactly<std::uint32_t>(comparison, "peak_counts", t.scenario.values, got);
@@ -100,7 +101,7 @@ void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
       };
       comparison.value(place("x"), e.x, a.x, 0);
       comparison.value(place("y"), e.y, a.y, 0);
-      const double bound = exact ? 0 : exact_score_bound(t, rights[r], e.x, e.y, e.score);
+      const double bound = exact ? 0 : exact_score_bound(t, sums_of(t, r), e.x, e.y, e.score);
       comparison.value(place("score"), e.score, a.score, bound);
       const xcorr::Offset places =
           t.scenario.problem.subpixel ? place_bound_at(t, r, e) : xcorr::Offset{};

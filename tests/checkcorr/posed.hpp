@@ -82,11 +82,11 @@ inline xcorr::PoseGrid set_pose_tables(Scenario& scenario) {
   return grid;
 }
 
-/// The pixels of the first template, dense and unmasked.
+/// The pixels of the first template, dense and unmasked; of one of its planes.
 template <class T>
-std::vector<T> first_template(const Scenario& scenario) {
+std::vector<T> first_template(const Scenario& scenario, int plane = 0) {
   const Problem& p = scenario.problem.correlate;
-  const auto* rows = scenario.values.at("unmasked").data();
+  const auto* rows = scenario.values.at("unmasked").data() + plane * p.rights * p.right_stride;
   std::vector<T> pixels;
   for (int y = 0; y < p.right.height; ++y)
     for (int x = 0; x < p.right.width; ++x)
@@ -103,8 +103,9 @@ double rounding_of(std::span<const T> pixels) {
   return 4e-7 * largest;
 }
 
-/// The pyramids of the first template and its mask; what their pixels are does not matter.
-inline void set_pyramids(Scenario& scenario) {
+/// The pyramids of the first template, of so many planes, and its mask; what their pixels are does
+/// not matter.
+inline void set_pyramids(Scenario& scenario, int planes = 1) {
   const auto pyramid = template_pyramid(scenario.test);
   const auto append = [&](auto levels, auto pyramid_down) {
     for (int level = 1; level <= pyramid.halvings; ++level) {
@@ -119,9 +120,13 @@ inline void set_pyramids(Scenario& scenario) {
     return levels;
   };
   with_pixels(scenario.test.type, [&]<class T>() {
-    set(scenario.values, "pyramid", append(first_template<T>(scenario), [](T a, T b, T c) {
-          return static_cast<T>(a / 4 + b / 4 + c / 2);
-        }));
+    std::vector<T> all;
+    for (int plane = 0; plane < planes; ++plane) {
+      const auto one = append(first_template<T>(scenario, plane),
+                              [](T a, T b, T c) { return static_cast<T>(a / 4 + b / 4 + c / 2); });
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    set(scenario.values, "pyramid", all);
   });
   if (!scenario.problem.masking) return;
   const auto mask = view<std::uint8_t>(scenario.values, "mask");
@@ -135,11 +140,11 @@ inline void set_warp_template_inputs(Scenario& scenario) {
   set(scenario.values, "maps", warp_template_maps(scenario.test));
 }
 
-/// The frame is the first left.
-inline void set_frame(Scenario& scenario) {
+/// The frame is the first left, of so many planes.
+inline void set_frame(Scenario& scenario, int planes = 1) {
   const Problem& p = scenario.problem.correlate;
   const auto& lefts = scenario.values["lefts"];
-  const auto bytes = (p.left.height - 1) * p.left_pitch +
+  const auto bytes = (planes - 1) * p.left_plane + (p.left.height - 1) * p.left_pitch +
                      p.left.width * static_cast<std::int64_t>(size_of(scenario.test.type));
   scenario.values["frame"].assign(lefts.begin(), lefts.begin() + bytes);
 }

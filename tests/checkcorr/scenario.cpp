@@ -50,9 +50,11 @@ void Scenario::set_method(xcorr::Method method, bool with_error) {
     made_.erase(later);
 }
 
-Status Scenario::make_products() { return make<stage::Correlate>(problem.correlation()); }
+Status Scenario::make_products() { return make<stage::Correlate>(problem.surfaces()); }
 
-Status Scenario::make_window_sums() { return make<stage::WindowSums>(problem.window_sums()); }
+Status Scenario::make_window_sums() {
+  return make<stage::WindowSums>({problem.correlate, problem.masking});
+}
 
 Status Scenario::make_scores() {
   if (Status s = make_products(); !s.ok()) return s;
@@ -81,8 +83,7 @@ Status Scenario::make_peaks() {
 
 xcorr::Result<const Values*> Scenario::magnitudes() {
   if (magnitudes_.empty())
-    if (Status s =
-            run<stage::Correlate>(problem.correlation(), absolute(test, values), magnitudes_);
+    if (Status s = run<stage::Correlate>(problem.surfaces(), absolute(test, values), magnitudes_);
         !s.ok())
       return s;
   return &magnitudes_;

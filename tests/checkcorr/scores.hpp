@@ -15,7 +15,8 @@ namespace checkcorr {
 using xcorr::Method;
 using xcorr::TemplateSums;
 
-/// One window's sums, as doubles.
+/// One window's sums, as doubles. Of several planes `sum` is the root of their sums' squares, which
+/// makes the spread that of all.
 struct Window {
   double n, sum, squares;
 
@@ -27,8 +28,13 @@ struct Window {
 };
 
 inline Window window_at(const Scenario& s, std::size_t place) {
-  return {static_cast<double>(s.problem.pixels()), s.window_sum_at(place),
-          s.window_square_at(place)};
+  double sums = 0, squares = 0;
+  for (int plane = 0; plane < s.problem.correlate.planes; ++plane) {
+    const auto at = static_cast<std::size_t>(plane * windows_of(s.problem.correlate)) + place;
+    sums += s.window_sum_at(at) * s.window_sum_at(at);
+    squares += s.window_square_at(at);
+  }
+  return {static_cast<double>(s.problem.pixels()), std::sqrt(sums), squares};
 }
 
 /// How far two computations in double of the score of floating-point data may differ.

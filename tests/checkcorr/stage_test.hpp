@@ -79,8 +79,11 @@ class StageTest : public AnyStageTest {
   using Variant = xcorr::Variant<Stage>;
 
   virtual Problem problem(const Scenario& scenario) const = 0;
-  /// Also computes the expected outputs.
-  virtual xcorr::Status make_truth(Scenario& scenario) const { return prepare(scenario); }
+  /// Makes the inputs and the expected outputs, by the oracle.
+  virtual xcorr::Status make_truth(Scenario& scenario) const {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
   virtual void compare(Comparison& comparison, const Truth& truth, const Values& got) const = 0;
 
   /// Whether another frame and bank are run first, which must leave no trace.

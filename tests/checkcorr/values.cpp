@@ -113,22 +113,24 @@ void for_each_element(std::vector<std::byte>& bytes, Size size, std::int64_t pit
 template <class T>
 void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std::byte>& lefts,
                 std::vector<std::byte>& rights) {
-  for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.total_lefts(),
+  // Planes lie at a distance of all lefts: see problem_of().
+  for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.planes * p.total_lefts(),
                       [&](std::int64_t, int, int, T& v) {
                         v = draw(c.fill, c.fill == Fill::flat_left, T{}, random);
                       });
   const int room_x = p.left.width - p.right.width + 1, room_y = p.left.height - p.right.height + 1;
-  for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
-                      [&](std::int64_t m, int x, int y, T& v) {
-                        if (c.fill == Fill::copies) {
-                          const auto from_x = x + (5 + 17 * m) % room_x,
-                                     from_y = y + (3 + 7 * m) % room_y;
-                          v = reinterpret_cast<const T*>(lefts.data() + p.left_offset(m) +
-                                                         from_y * p.left_pitch)[from_x];
-                        } else {
-                          v = draw(c.fill, c.fill == Fill::flat_right, T{}, random);
-                        }
-                      });
+  for_each_element<T>(
+      rights, p.right, p.right_pitch, p.right_stride, p.planes * p.total_rights(),
+      [&](std::int64_t m, int x, int y, T& v) {
+        if (c.fill == Fill::copies) {
+          const auto plane = m / p.total_rights(), r = m % p.total_rights();
+          const auto from_x = x + (5 + 17 * r) % room_x, from_y = y + (3 + 7 * r) % room_y;
+          v = reinterpret_cast<const T*>(lefts.data() + plane * p.left_plane + p.left_offset(r) +
+                                         from_y * p.left_pitch)[from_x];
+        } else {
+          v = draw(c.fill, c.fill == Fill::flat_right, T{}, random);
+        }
+      });
 }
 
 bool counts(Mask mask, Size size, int x, int y, Random& random) {
@@ -164,7 +166,7 @@ template <class T, class Visit>
 void for_masked_out(const Problem& p, const std::vector<std::byte>& mask,
                     std::vector<std::byte>& rights, Visit visit) {
   if (mask.empty()) return;
-  for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
+  for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.planes * p.total_rights(),
                       [&](std::int64_t, int x, int y, T& v) {
                         if (mask[y * p.right.width + x] == std::byte{0}) visit(v);
                       });
@@ -175,9 +177,10 @@ template <class T>
 std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p, std::int64_t counted,
                                                   const std::vector<std::byte>& mask,
                                                   std::vector<std::byte>& rights) {
-  std::vector<xcorr::TemplateSums> sums(static_cast<std::size_t>(p.total_rights()));
+  std::vector<xcorr::TemplateSums> sums(static_cast<std::size_t>(p.planes * p.total_rights()));
   const auto each = [&](auto visit) {
-    for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(), visit);
+    for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.planes * p.total_rights(),
+                        visit);
   };
   each([&](std::int64_t m, int, int, T v) {
     sums[m].sum += v;
@@ -250,8 +253,8 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
   append<float>(values["averages"], averages);
   if (centred && c.type == ElementType::f32) {
     const auto each = view<xcorr::TemplateSums>(values, "template_sums");
-    for_each_element<float>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
-                            [&](std::int64_t m, int, int, float& v) {
+    for_each_element<float>(rights, p.right, p.right_pitch, p.right_stride,
+                            p.planes * p.total_rights(), [&](std::int64_t m, int, int, float& v) {
                               v = static_cast<float>(v - each[m].sum / static_cast<double>(n));
                             });
     for_masked_out<float>(p, mask, rights, [](float& v) { v = 0; });
@@ -293,10 +296,10 @@ Values absolute(const Case& c, const Values& inputs) {
   const Problem p = problem_of(c);
   with_pixels(c.type, [&]<class T>() {
     const auto positive = [](std::int64_t, int, int, T& v) { v = v < 0 ? -v : v; };
-    for_each_element<T>(values["lefts"], p.left, p.left_pitch, p.left_stride, p.total_lefts(),
-                        positive);
-    for_each_element<T>(values["rights"], p.right, p.right_pitch, p.right_stride, p.total_rights(),
-                        positive);
+    for_each_element<T>(values["lefts"], p.left, p.left_pitch, p.left_stride,
+                        p.planes * p.total_lefts(), positive);
+    for_each_element<T>(values["rights"], p.right, p.right_pitch, p.right_stride,
+                        p.planes * p.total_rights(), positive);
   });
   return values;
 }

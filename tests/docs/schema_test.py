@@ -45,7 +45,7 @@ def closed(schema):
     """The same without room for other fields."""
     schema = copy.deepcopy(schema)
     schema['additionalProperties'] = schema['$defs']['peak']['additionalProperties'] = False
-    schema['$defs']['field']['additionalProperties'] = False
+    schema['$defs']['field']['additionalProperties'] = schema['$defs']['event']['additionalProperties'] = False
     return schema
 
 
@@ -72,14 +72,15 @@ class Schema(unittest.TestCase):
         self.exact.validate(SAMPLE)
         self.exact.validate(GAP)
         self.assertEqual(set(SAMPLE) | {'field', 'gap'}, set(SCHEMA['properties']))
-        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate'}, set(SCHEMA['$defs']['peak']['properties']))
+        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate', 'confidence'}, set(SCHEMA['$defs']['peak']['properties']))
+        self.assertEqual(set(SAMPLE['events'][0]), set(SCHEMA['$defs']['event']['properties']))
 
     def test_lines(self):
         find = f'cudaxcorr backend=cpu post-messages=false template={IMAGE}'
         kinds = {'no meta': 'identity', 'no template': 'cudaxcorr backend=cpu',
                  'nothing found': f'videobalance contrast=0 ! {find}',
                  'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true',
-                 'skipped': f'{find} interval=2', 'field': 'cudaxcorrfield backend=cpu windows=<64>'}
+                 'skipped': f'{find} interval=2', 'events': f'{find} events=true', 'field': 'cudaxcorrfield backend=cpu windows=<64>'}
         for kind, elements in kinds.items():
             with self.subTest(kind):
                 written = lines(elements)
@@ -89,14 +90,18 @@ class Schema(unittest.TestCase):
                     self.assertIn('peaks', line)
                 self.assertEqual('analysed' in written[0], kind not in ('no meta', 'no template', 'field'))
                 self.assertEqual(bool(written[0]['peaks']), 'analysed' in written[0] and kind != 'nothing found')
+                events = [event['event'] for line in written for event in line.get('events', ())]
+                self.assertEqual(events, ['appeared'] if kind == 'events' else [])
                 self.assertEqual('field' in written[2] and bool(written[2]['field']['dx']), kind == 'field')
 
     def test_what_is_wrong_is_refused(self):
         jsonschema.validate({**SAMPLE, 'comes later': 1}, SCHEMA)
         for place, value in [(['schema'], None), (['schema'], 2), (['timestamp'], -1), (['utc'], '2026-01-31'),
-                             (['peaks', 0, 'confidence'], 1.5), (['peaks', 0, 'x'], '3'), (['peaks', 0, 'id'], None),
+                             (['peaks', 0, 'confidence'], 1.5), (['peaks', 0, 'similarity'], 1.5),
+                             (['peaks', 0, 'x'], '3'), (['peaks', 0, 'id'], None),
                              (['peaks', 0, 'corners'], [1.0] * 7), (['peaks', 0, 'state'], 'gone'), (['camera'], ''),
-                             (['backend'], 'gpu'), (['analysed'], None)]:
+                             (['events', 0, 'event'], 'left'), (['events', 0, 'unanalysed'], None),
+                             (['events', 0, 'first-utc'], 'today'), (['backend'], 'gpu'), (['analysed'], None)]:
             with self.subTest(place=place, value=value), self.assertRaises(jsonschema.ValidationError):
                 jsonschema.validate(changed(place, value), SCHEMA)
         for field in 'schema', 'camera', 'gap':
@@ -105,7 +110,4 @@ class Schema(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
-    bad = len(result.failures) + len(result.errors)
-    print(f'{result.testsRun - bad} passed, {bad} failed, 0 skipped')
-    sys.exit(bad != 0)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -160,8 +160,12 @@ PROPERTIES = {
     'redetect-interval': ('1', '2147483647'), 'min-frames-for-lost': ('1',), 'template-update': ('0.5', 'nan'),
     'template-update-score': ('-1', 'inf'), 'interval': ('2', '4294967295'), 'async-depth': ('1', '4', '32'),
     'max-lateness': ('-1', '0', '9223372036854775807'), 'response-template': ('4294967295',),
+    'templates-dir': ('', '/', 'none'), 'events': ('true',), 'appear-frames': ('1', '2147483647'),
     'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
     'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
+    'angle-extent': ('360', '5', 'nan'), 'angle-step': ('0.01', '90'), 'scale-min': ('0.1', '10'), 'scale-max': ('3', '10'),
+    'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',),
+    'max-work': ('-1', '0', '1e-9', '1', 'nan'), 'max-memory': ('0', '1', '2000000000', '18446744073709551615'),
     'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
     'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',), 'overlay.font-desc': ('Sans 12', '', '9' * 40),
     'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
@@ -178,6 +182,16 @@ def properties():
     return {name: text.encode('latin-1') for name, text in files.items()}
 
 
+def template_rules():
+    """Files of templates.yaml."""
+    return {'whole': b'logo: {region: [1600, 40, 280, 120], threshold: 0.9}\nerror-en:\n  label: error\n  # none\n',
+            'json': b'{"a": {"label": "<b>", "threshold": -1}, "b": {}}',
+            'anchors': b'a: &x {threshold: 1e-1}\nb: *x\n? c\n: {label: !!str 5}\n',
+            'two': b'---\na: {label: "\\u00e4\\0"}\n---\na: |\n  text\n...\n',
+            'utf-16': '\ufeffa: {label: é}'.encode('utf-16-le'),
+            'deep': b'a: ' + b'[' * 60 + b']' * 60}
+
+
 def places():
     texts = {'plain': '50,40\n60.5,50\n', 'named': 'name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n',
              'quoted': '"","x","y"\r\n"1, ""a""","50","40"\r\n', 'marked': '\ufeffx,y\n1,2\n', 'short': '50,40\n50\n',
@@ -191,6 +205,15 @@ def tuned():
     lines = ['# a comment\n', *(line.format(kernel) for kernel in KERNELS), 'a problem\tdirect\t\n', '\tfft\t\n', 'half\t']
     return {'whole': ''.join(lines).encode(), 'many': b''.join(b'%d\tfft\tnote\n' % i for i in range(1200)),
             'binary': bytes(range(256)), 'empty': b'', **{f'line{i}': line.encode() for i, line in enumerate(lines)}}
+
+
+def replies():
+    texts = ['+PONG\r\n', '+OK\r\n$15\r\n1700000000000-0\r\n', '-ERR The ID specified in XADD is equal or smaller than the '
+             'target stream top item\r\n', '-NOAUTH Authentication required.\r\n', ':1\r\n', '$-1\r\n', '*1000000000\r\n',
+             '*4294967296\r\n', '*-7\r\n', 50 * '*1\r\n', '$1073741824\r\n01234', '$-5\r\n', ':99999999999999999999\r\n',
+             '$3\r\nabcd\r\n', '+PO', '-ERR a\0b\x1b[31m\xff\r\n', '%2\r\n+a\r\n:1\r\n', '_\r\n', '(12345678901234567890\r\n',
+             'SSH-2.0-OpenSSH\r\n', 200 * '+PONG\r\n', '']
+    return {str(i): text.encode('latin-1') for i, text in enumerate(texts)}
 
 
 def noise(count, size):
@@ -218,7 +241,9 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     write(folder / 'image', images())
     write(folder / 'places', places())
+    write(folder / 'template_rules', template_rules())
     write(folder / 'property', properties())
+    write(folder / 'redis_replies', replies())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),
                                 ('tracking', 40, 2000)):

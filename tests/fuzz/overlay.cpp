@@ -20,7 +20,7 @@ void add_peak(Bytes& bytes, GValue* peaks) {
     return bytes.flag() ? bytes.number<double>() : bytes.number<std::int8_t>() / 100.0;
   };
   for (const char* name : {"x", "y", "width", "height", "nx", "ny", "nwidth", "nheight", "center-x",
-                           "center-y", "angle", "scale", "score", "confidence"})
+                           "center-y", "angle", "scale", "score", "confidence", "similarity"})
     gst_structure_set(peak, name, G_TYPE_DOUBLE, any_number(), nullptr);
   GValue corners = G_VALUE_INIT, number = G_VALUE_INIT;
   gst_value_array_init(&corners, 8);

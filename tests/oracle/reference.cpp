@@ -37,10 +37,12 @@ void correlate_as(const stage::Correlate::Problem& problem, const stage::Correla
                   bool centred) {
   const Problem& p = problem.correlate;
   Out* out = static_cast<Out*>(b.products);
-  for (int l = 0; l < p.lefts; ++l) {
+  for (int l = 0; l < p.lefts * p.planes; ++l) {
     for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
-      const auto left = left_of<T>(p, b.lefts, p.own_lefts ? r : l);
-      const auto index = p.right_of(std::int64_t{l} * p.rights + r);
+      const auto left = p.planes > 1 ? left_of_right<T>(p, b.lefts, r, l)
+                                     : left_of<T>(p, b.lefts, p.own_lefts ? r : l);
+      const auto index = p.planes > 1 ? std::int64_t{l} * p.rights + r
+                                      : p.right_of(std::int64_t{l} * p.rights + r);
       const auto right = right_of<T>(p, b.rights, index);
       const Sum offset = centred ? static_cast<Sum>(mean_of(right)) : Sum{0};
       for (int y = 0; y < p.shifts.height; ++y)
@@ -80,8 +82,8 @@ template <class T, class Sum, class Squares>
 void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
   Sum* sums = static_cast<Sum*>(b.window_sums);
   Squares* squares = static_cast<Squares*>(b.window_squares);
-  for (std::int64_t l = 0; l < p.total_lefts(); ++l) {
-    const auto left = left_of<T>(p, b.lefts, l);
+  for (std::int64_t l = 0; l < p.planes * p.total_lefts(); ++l) {
+    const auto left = left_of_right<T>(p, b.lefts, l % p.total_lefts(), int(l / p.total_lefts()));
     for (int y = 0; y < p.shifts.height; ++y)
       for (int x = 0; x < p.shifts.width; ++x) {
         Wide<T> sum = 0, square = 0;
@@ -139,7 +141,7 @@ struct CentredNormaliser {
     const double product = covariance + f * right.sum / count;
     const double spread = ff - f * f / count, right_spread = right.n2_variance / count;
     const double least = product_error / noise_share;
-    return {.difference = std::max(0.0, ff - 2 * product + right.squares),
+    return {.difference = ff - 2 * product + right.squares,
             .product = product,
             .left_energy = ff,
             .right_energy = right.squares,
@@ -162,10 +164,16 @@ void normalise_as(const stage::Normalise::Problem& problem, const stage::Normali
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
     for (int y = 0; y < p.shifts.height; ++y)
       for (int x = 0; x < p.shifts.width; ++x) {
-        const std::int64_t place = first_window(p, r) + std::int64_t{y} * p.shifts.width + x;
-        const Terms terms =
-            Normaliser::terms(problem.pixels(), product[y * problem.products_pitch() + x],
-                              sums[place], squares[place], b.template_sums[r], product_error);
+        const auto terms_of_plane = [&](int c) {
+          const std::int64_t place =
+              c * windows_of(p) + first_window(p, r) + std::int64_t{y} * p.shifts.width + x;
+          return Normaliser::terms(
+              problem.pixels(),
+              product[c * problem.product_plane() + y * problem.products_pitch() + x], sums[place],
+              squares[place], b.template_sums[std::int64_t{c} * p.rights + r], product_error);
+        };
+        Terms terms = over_planes(p, terms_of_plane);
+        terms.difference = std::max(0.0, terms.difference);  // less is rounding
         *out++ = static_cast<float>(method_score(problem.method, terms));
       }
     product += problem.products_stride();
@@ -196,7 +204,13 @@ Status normalise(const stage::Normalise::Problem& problem, const Device&,
 /// The score of an exact copy of the template times the threshold (unreachable when a copy scores
 /// 0); for the minimum methods the score of a zero window times (1 - threshold). A float like the
 /// scores, so that an exact copy reaches threshold 1.
-float limit_of(const stage::Peaks::Problem& problem, const TemplateSums& right) {
+float limit_of(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& b, int r) {
+  TemplateSums right;
+  for (int c = 0; c < problem.correlate.planes; ++c) {
+    const TemplateSums& plane = b.template_sums[std::int64_t{c} * problem.correlate.rights + r];
+    right.squares += plane.squares;
+    right.n2_variance += plane.n2_variance;
+  }
   const double n = static_cast<double>(problem.pixels());
   const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
   double limit = 0;
@@ -251,7 +265,7 @@ Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::P
   for (int r = 0; r < b.right_count; ++r) {
     const int right = b.first_right + r;
     const Surface surface{b.scores + r * size.area(), size, minimum};
-    const float limit = limit_of(problem, b.template_sums[right]);
+    const float limit = limit_of(problem, b, right);
     std::vector<Candidate> found;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
@@ -288,9 +302,14 @@ std::vector<double> deviations(const stage::ContrastFilter::Problem& problem,
   const auto n = static_cast<Exact>(problem.pixels());
   std::vector<double> each(windows_of(problem.correlate));
   for (std::size_t i = 0; i < each.size(); ++i) {
-    const auto sum = static_cast<Exact>(static_cast<const Sum*>(b.window_sums)[i]);
-    const auto squares = static_cast<Exact>(static_cast<const Squares*>(b.window_squares)[i]);
-    each[i] = std::sqrt(std::max(0.0, static_cast<double>(n * squares - sum * sum)));
+    Exact variance = 0;
+    for (int c = 0; c < problem.correlate.planes; ++c) {
+      const std::size_t at = c * each.size() + i;
+      const auto sum = static_cast<Exact>(static_cast<const Sum*>(b.window_sums)[at]);
+      const auto squares = static_cast<Exact>(static_cast<const Squares*>(b.window_squares)[at]);
+      variance += n * squares - sum * sum;
+    }
+    each[i] = std::sqrt(std::max(0.0, static_cast<double>(variance)) / problem.correlate.planes);
   }
   return each;
 }
@@ -345,14 +364,12 @@ void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) 
 }
 
 template <class T>
-RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left,
-                    const Matrix<T>& right, const Mask& mask, const Candidate& at) {
+RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::Buffers& b, int r,
+                    const Candidate& at) {
   const Rect shifts = problem.correlate.shifts;
   const auto exact = [&](int x, int y) {
-    Matrix<T> window = left;
-    window.data += (shifts.y + y) * left.pitch + (shifts.x + x) * std::int64_t{sizeof(T)};
-    window.size = right.size;
-    return method_score(problem.method, terms_of(window, right, mask));
+    return method_score(problem.method, terms_at<T>(problem.correlate, b.lefts, b.templates,
+                                                    mask_of(problem.correlate, b.mask), r, x, y));
   };
   RefinedPeak peak{exact(at.x, at.y), 0, 0, at.x, at.y};
   // A peak of the opposite contrast is where the score is least.
@@ -376,13 +393,10 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left
 
 template <class T>
 void refine_as(const stage::Refine::Problem& problem, const stage::Refine::Buffers& b) {
-  const Problem& p = problem.correlate;
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
       const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
-      b.peaks[index] =
-          refined(problem, left_of_right<T>(p, b.lefts, r), right_of<T>(p, b.templates, r),
-                  mask_of(p, b.mask), b.candidates[index]);
+      b.peaks[index] = refined<T>(problem, b, r, b.candidates[index]);
     }
 }
 
@@ -403,31 +417,35 @@ Status refine(const stage::Refine::Problem& problem, const Device&, const stage:
 
 constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
                                   Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                  Feature::contrast,  Feature::own_lefts};
+                                  Feature::contrast,  Feature::own_lefts,     Feature::planes};
 constexpr Features surface_features =
     match_features | Features(Feature::float_products, Feature::pitched_output);
 
 constexpr Variant<stage::Correlate> correlate_table[] = {
-    {{"reference", Backend::cpu,
-      surface_features |
-          Features(Feature::i32, Feature::f64, Feature::several_images, Feature::partial_overlap)},
-     supports_all,
-     correlate},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = surface_features | Features(Feature::i32, Feature::f64, Feature::several_images,
+                                              Feature::partial_overlap)},
+     {.launch = correlate}},
 };
 constexpr Variant<stage::WindowSums> window_sums_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, window_sums},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+     {.launch = window_sums}},
 };
 constexpr Variant<stage::Normalise> normalise_table[] = {
-    {{"reference", Backend::cpu, surface_features}, supports_all, normalise},
+    {{.name = "reference", .backend = Backend::cpu, .features = surface_features},
+     {.launch = normalise}},
 };
 constexpr Variant<stage::Peaks> peaks_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, peaks},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features}, {.launch = peaks}},
 };
 constexpr Variant<stage::ContrastFilter> contrast_filter_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, contrast_filter},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+     {.launch = contrast_filter}},
 };
 constexpr Variant<stage::Refine> refine_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, refine},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+     {.launch = refine}},
 };
 
 }  // namespace

@@ -108,13 +108,15 @@ Status prune_candidates(const stage::PruneCandidates::Problem& p, const Device&,
 
 constexpr Features u8 = Feature::u8;
 constexpr Variant<stage::CollectCandidates> collect_candidates_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, collect_candidates},
+    {{.name = "reference", .backend = Backend::cpu, .features = u8 | Feature::contrast},
+     {.launch = collect_candidates}},
 };
 constexpr Variant<stage::SelectCandidates> select_candidates_table[] = {
-    {{"reference", Backend::cpu, u8}, supports_all, select_candidates},
+    {{.name = "reference", .backend = Backend::cpu, .features = u8}, {.launch = select_candidates}},
 };
 constexpr Variant<stage::PruneCandidates> prune_candidates_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, prune_candidates},
+    {{.name = "reference", .backend = Backend::cpu, .features = u8 | Feature::contrast},
+     {.launch = prune_candidates}},
 };
 
 }  // namespace

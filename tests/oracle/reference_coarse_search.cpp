@@ -93,17 +93,17 @@ Status fused_coarse_search(const stage::FusedCoarseSearch::Problem& p, const Dev
 bool supports(const stage::CoarseSearch::Problem& p, const Device&) { return p.is_countable(); }
 
 constexpr Variant<stage::CoarseSearch> table[] = {
-    {{"reference",
-      Backend::cpu,
-      {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
-     supports,
-     coarse_search},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
+     {.supports = supports, .launch = coarse_search}},
 };
 
 constexpr Variant<stage::FusedCoarseSearch> cells_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}},
-     supports,
-     fused_coarse_search},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = fused_coarse_search}},
 };
 
 }  // namespace

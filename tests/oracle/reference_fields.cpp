@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stages of displacement fields, in plain loops: the search in integers with
-// one rounding a score; the rest in long double, by other ways than the stages' own.
+// one rounding per score; the rest in long double, by other ways than the stages' own.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -347,17 +347,16 @@ Status smooth_field(const stage::SmoothField::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WindowSearch> window_search_table[] = {
-    {{"reference",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
-     supports_all,
-     window_search_all},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
+     {.launch = window_search_all}},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
-    {{"reference", Backend::cpu, {}}, supports_all, smooth_field},
+    {{.name = "reference", .backend = Backend::cpu}, {.launch = smooth_field}},
 };
 constexpr Variant<stage::Validate> validate_table[] = {
-    {{"reference", Backend::cpu, {}}, supports_all, validate},
+    {{.name = "reference", .backend = Backend::cpu}, {.launch = validate}},
 };
 
 }  // namespace

@@ -63,12 +63,11 @@ Status filter(const stage::Filter::Problem& p, const Device&, const stage::Filte
 }
 
 constexpr Variant<stage::Filter> table[] = {
-    {{"reference",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_images,
-       Feature::pitched_output}},
-     supports_all,
-     filter},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_images,
+                   Feature::pitched_output}},
+     {.launch = filter}},
 };
 
 }  // namespace

@@ -356,15 +356,22 @@ Status fit_all(const stage::Fit::Problem& p, const Device&, const stage::Fit::Bu
 }
 
 constexpr Variant<stage::Spline> spline_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, spline},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = spline}},
 };
 constexpr Variant<stage::Deform> deform_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, deform},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = deform}},
 };
 constexpr Variant<stage::Fit> fit_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     fit_all},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = fit_all}},
 };
 
 }  // namespace

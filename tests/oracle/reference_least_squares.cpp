@@ -97,24 +97,30 @@ PoseRefinement pose_refine(const stage::PoseRefine::Problem& p, const stage::Pos
   std::vector<int> free{0, 1};
   if (p.freedom.turns) free.push_back(2);
   if (p.freedom.scales) free.push_back(3);
-  free.insert(free.end(), {4, 5});
+  free.push_back(4);
+  for (int plane = 0; plane < p.planes; ++plane) free.push_back(5 + plane);  // an offset each
+  const std::size_t poses = free.size() - 1 - p.planes;
   Wide first_fit = 0, fit = 0;
   for (int step = 0; step < 6; ++step) {
-    Wide count = 0, t_sum = 0, t_squares = 0, f_sum = 0, f_squares = 0, products = 0;
+    Wide products = 0, t_variance = 0, f_variance = 0;
     const Wide c = std::cos(angle), s = std::sin(angle), z = pose.scale;
     const std::size_t n = free.size();
     std::vector<std::vector<Wide>> rows(n, std::vector<Wide>(n + 2, 0));
-    for (int v = 0; v < p.size.height; ++v)
-      for (int u = 0; u < p.size.width; ++u) {
-        const std::int64_t at = std::int64_t{v} * p.size.width + u;
-        const SmoothedPixel& t = b.smoothed[at];
+    for (int plane = 0; plane < p.planes; ++plane) {
+      Wide count = 0, t_sum = 0, t_squares = 0, f_sum = 0, f_squares = 0, product = 0;
+      for (std::int64_t at = 0; at < p.size.area(); ++at) {
+        const auto u = static_cast<int>(at % p.size.width), v = static_cast<int>(at / p.size.width);
+        const SmoothedPixel& t = b.smoothed[plane * p.size.area() + at];
         if (!t.counts) continue;
         const Wide du = u - (p.size.width - 1) / 2.0L, dv = v - (p.size.height - 1) / 2.0L;
         const Wide dx = z * (c * du + s * dv), dy = z * (c * dv - s * du);
         const Wide gx = (c * t.by_u + s * t.by_v) / z, gy = (c * t.by_v - s * t.by_u) / z;
-        const Wide all[] = {gx,      gy, (gx * dy - gy * dx) / radius, (gx * dx + gy * dy) / radius,
-                            t.value, 1};
-        const Wide frame = smoothed<T>(b.frame, p.pitch, p.frame, pose.x + dx, pose.y + dy);
+        std::vector<Wide> all{gx, gy, (gx * dy - gy * dx) / radius, (gx * dx + gy * dy) / radius,
+                              t.value};
+        all.resize(5 + p.planes);
+        all[5 + plane] = 1;
+        const Wide frame =
+            smoothed<T>(b.frame + plane * p.plane, p.pitch, p.frame, pose.x + dx, pose.y + dy);
         for (std::size_t i = 0; i < n; ++i) {
           for (std::size_t j = 0; j < n; ++j) rows[i][j] += all[free[i]] * all[free[j]];
           rows[i][n] += all[free[i]] * frame;
@@ -124,19 +130,22 @@ PoseRefinement pose_refine(const stage::PoseRefine::Problem& p, const stage::Pos
         t_squares += Wide(t.value) * t.value;
         f_sum += frame;
         f_squares += frame * frame;
-        products += t.value * frame;
+        product += t.value * frame;
       }
+      products += product - t_sum * f_sum / count;
+      t_variance += t_squares - t_sum * t_sum / count;
+      f_variance += f_squares - f_sum * f_sum / count;
+    }
     for (std::size_t i = 0; i < n; ++i) rows[i][n + 1] = rows[i][i];
     std::vector<Wide> solution;
     if (!eliminate(rows, solution)) return {start, 0};
-    const Wide gain = solution[n - 2];
+    const Wide gain = solution[poses];
     const int sign = sign_of(p.freedom.polarity, double(gain));
     if (!(sign * gain > 0)) return {start, 0};
-    fit = sign * (products - t_sum * f_sum / count) /
-          std::sqrt((t_squares - t_sum * t_sum / count) * (f_squares - f_sum * f_sum / count));
+    fit = sign * products / std::sqrt(t_variance * f_variance);
     if (step == 0) first_fit = fit;
     Wide moved[4] = {}, longest = 0;
-    for (std::size_t i = 0; i < n - 2; ++i) {
+    for (std::size_t i = 0; i < poses; ++i) {
       moved[free[i]] = std::clamp<Wide>(-solution[i] / gain, -1, 1);
       longest = std::max(longest, std::abs(moved[free[i]]));
     }
@@ -186,25 +195,38 @@ struct Terms {
   }
 };
 
-/// `mean`: about that of the template, so that brightness hides no contrast.
+/// A plane of a picture. `mean`: about that of the template, so that brightness hides no contrast.
 template <class T>
-FittedPlace subpixel_refine(const plain::Matrix<T>& window, const plain::Matrix<T>& pattern,
-                            Wide mean, const std::uint8_t* inset, Polarity polarity) {
-  const Size size = pattern.size;
+struct Plane {
+  plain::Matrix<T> window, pattern;
+  Wide mean;
+};
+
+/// The unknowns are a step, a gain, and an offset for each plane.
+template <class T>
+FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint8_t* inset,
+                            Polarity polarity) {
+  const Size size = planes[0].pattern.size;
+  const std::size_t n = 3 + planes.size();
   Wide x = 0, y = 0, moved = 1;
   for (int step = 0; step < 40 && moved > 1e-4L; ++step) {
-    std::vector<std::vector<Wide>> rows(4, std::vector<Wide>(6, 0));
-    for (int v = 2; v < size.height - 2; ++v)
-      for (int u = 2; u < size.width - 2; ++u) {
-        if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
-        const Terms terms(pattern, mean, u, v);
-        const Wide frame = smoothed<T>(window.data, window.pitch, size, u + x, v + y);
-        for (int i = 0; i < 4; ++i) {
-          for (int j = 0; j < 4; ++j) rows[i][j] += terms.of[i] * terms.of[j];
-          rows[i][4] += terms.of[i] * frame;
+    std::vector<std::vector<Wide>> rows(n, std::vector<Wide>(n + 2, 0));
+    for (std::size_t plane = 0; plane < planes.size(); ++plane)
+      for (int v = 2; v < size.height - 2; ++v)
+        for (int u = 2; u < size.width - 2; ++u) {
+          if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
+          const auto& [window, pattern, mean] = planes[plane];
+          const Terms terms(pattern, mean, u, v);
+          std::vector<Wide> all(terms.of, terms.of + 3);
+          all.resize(n);
+          all[3 + plane] = 1;
+          const Wide frame = smoothed<T>(window.data, window.pitch, size, u + x, v + y);
+          for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < n; ++j) rows[i][j] += all[i] * all[j];
+            rows[i][n] += all[i] * frame;
+          }
         }
-      }
-    for (int i = 0; i < 4; ++i) rows[i][5] = rows[i][i];
+    for (std::size_t i = 0; i < n; ++i) rows[i][n + 1] = rows[i][i];
     std::vector<Wide> solution;
     if (rows[3][3] < 16 || !eliminate(rows, solution)) return {0, 0, 0};
     const Wide gain = solution[2];
@@ -230,14 +252,18 @@ void subpixel_refine_as(const stage::SubpixelRefine::Problem& problem,
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
       const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
       const auto [score, x, y] = b.candidates[index];
-      auto window = plain::left_of_right<T>(p, b.lefts, r);
-      window.data +=
-          (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * static_cast<std::int64_t>(sizeof(T));
+      std::vector<Plane<T>> planes;
+      for (int plane = 0; plane < p.planes; ++plane) {
+        const std::int64_t right = std::int64_t{plane} * p.rights + r;
+        auto window = plain::left_of_right<T>(p, b.lefts, r, plane);
+        window.data += (p.shifts.y + y) * p.left_pitch +
+                       (p.shifts.x + x) * static_cast<std::int64_t>(sizeof(T));
+        planes.push_back({window, plain::right_of<T>(p, b.templates, right),
+                          problem.mean(b.template_sums[right])});
+      }
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
       b.fits[index] =
-          inside ? subpixel_refine(window, plain::right_of<T>(p, b.templates, r),
-                                   problem.mean(b.template_sums[r]), b.inset, problem.polarity)
-                 : FittedPlace{0, 0, 0};
+          inside ? subpixel_refine(planes, b.inset, problem.polarity) : FittedPlace{0, 0, 0};
     }
 }
 
@@ -251,17 +277,20 @@ Status subpixel_refine_all(const stage::SubpixelRefine::Problem& problem, const 
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Smooth> smooth_table[] = {
-    {{"reference", Backend::cpu, any}, supports_all, smooth},
+    {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = smooth}},
 };
 constexpr Variant<stage::PoseRefine> pose_refine_table[] = {
-    {{"reference", Backend::cpu, any | Feature::contrast}, supports_all, pose_refine_all},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = any | Features(Feature::contrast, Feature::planes)},
+     {.launch = pose_refine_all}},
 };
 constexpr Variant<stage::SubpixelRefine> subpixel_refine_table[] = {
-    {{"reference", Backend::cpu,
-      any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-                     Feature::own_lefts)},
-     supports_all,
-     subpixel_refine_all},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                                 Feature::contrast, Feature::own_lefts, Feature::planes)},
+     {.launch = subpixel_refine_all}},
 };
 
 }  // namespace

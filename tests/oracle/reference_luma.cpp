@@ -14,8 +14,9 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
       for (int x = 0; x < p.size.width; ++x) {
         int sum = 0;
         for (int i = 0; i < p.layout.bytes; ++i)
-          sum +=
-              p.layout.weights[i] * b.pixels[(top + y) * p.pitch + (left + x) * p.layout.bytes + i];
+          sum += p.layout.weights[i] *
+                 b.pixels[(top + (y + p.odd_y) / (1 + p.halved_y)) * p.pitch +
+                          (left + (x + p.odd_x) / (1 + p.halved_x)) * p.layout.bytes + i];
         b.luma[part * p.luma_stride + y * p.luma_pitch + x] =
             static_cast<std::uint8_t>((sum + 128) / 256);
       }
@@ -24,7 +25,10 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::several_images}}, supports_all, luma},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::several_images, Feature::subsampled}},
+     {.launch = luma}},
 };
 
 }  // namespace

@@ -34,10 +34,11 @@ Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index) {
   return {static_cast<const std::byte*>(lefts) + index * p.left_stride, p.left_pitch, p.left};
 }
 
-/// The left that the right meets among those of one left.
+/// The left that the right meets among those of one left; of a picture, one of its planes.
 template <class T>
-Matrix<T> left_of_right(const Problem& p, const void* lefts, std::int64_t right) {
-  return left_of<T>(p, lefts, p.own_lefts ? right : 0);
+Matrix<T> left_of_right(const Problem& p, const void* lefts, std::int64_t right, int plane = 0) {
+  return left_of<T>(p, static_cast<const std::byte*>(lefts) + plane * p.left_plane,
+                    p.own_lefts ? right : 0);
 }
 
 template <class T>
@@ -132,6 +133,24 @@ inline Terms integer_terms(Int128 n, Int128 f, Int128 ff, Int128 t, Int128 tt, I
 
 inline bool is_flat(double spread, double energy) { return !(spread > flat_share * energy); }
 
+/// Of all planes of a picture: each sum is over them, each mean of one. `of(plane)`: its terms.
+template <class OfPlane>
+Terms over_planes(const Problem& p, OfPlane of) {
+  Terms sum = of(0);
+  if (p.planes == 1) return sum;
+  for (int plane = 1; plane < p.planes; ++plane) {
+    const Terms other = of(plane);
+    for (double Terms::*term :
+         {&Terms::difference, &Terms::product, &Terms::left_energy, &Terms::right_energy,
+          &Terms::covariance, &Terms::left_spread, &Terms::right_spread})
+      sum.*term += other.*term;
+  }
+  sum.flat = p.type == ElementType::f32 ? is_flat(sum.left_spread, sum.left_energy) ||
+                                              is_flat(sum.right_spread, sum.right_energy)
+                                        : sum.left_spread == 0 || sum.right_spread == 0;
+  return sum;
+}
+
 /// From the two matrices themselves, of integers. `left` is the window.
 template <class T>
 Terms terms_of(const Matrix<T>& left, const Matrix<T>& right, const Mask& mask = {}) {
@@ -159,6 +178,18 @@ inline Terms terms_of(const Matrix<float>& left, const Matrix<float>& right,
   });
   s.flat = is_flat(s.left_spread, s.left_energy) || is_flat(s.right_spread, s.right_energy);
   return s;
+}
+
+/// Of a right and its window at element (x, y) of the output, over the planes of a picture.
+template <class T>
+Terms terms_at(const Problem& p, const void* lefts, const void* rights, const Mask& mask, int r,
+               int x, int y) {
+  return over_planes(p, [&](int plane) {
+    auto window = left_of_right<T>(p, lefts, r, plane);
+    window.data += (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * std::int64_t{sizeof(T)};
+    window.size = p.right;
+    return terms_of(window, right_of<T>(p, rights, std::int64_t{plane} * p.rights + r), mask);
+  });
 }
 
 }  // namespace xcorr::cpu::plain

@@ -166,12 +166,17 @@ struct Image {
 
 template <class T>
 Image<T> image_of(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
-                  const WarpMap& map) {
+                  const WarpMap& map, int plane) {
   const Size size{map.width, map.height};
   Image<T> made{std::vector<T>(size.area()), std::vector<std::uint8_t>(size.area())};
-  warp_template_as<T>(
-      {p.pyramid, p.masking, size, 1, 0, 0, p.type},
-      {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums});
+  warp_template_as<T>({p.pyramid, p.masking, size, 1, 0, 0, p.type},
+                      {{},
+                       b.pixels + plane * p.pyramid.area() * static_cast<std::int64_t>(sizeof(T)),
+                       b.mask,
+                       &map,
+                       made.pixels.data(),
+                       made.mask.data(),
+                       &made.sums});
   return made;
 }
 
@@ -181,8 +186,9 @@ RescoredPlace local_rescore_one(const stage::LocalRescore::Problem& p,
                                 const stage::LocalRescore::Try& one) {
   const WarpMap map = stage::LocalRescore::map_of(p, b, one);
   using Term = TermOf<T>;
-  const Image<T> image = image_of<T>(p, b, map);
-  const Term n = image.sums.counted;
+  std::vector<Image<T>> images;
+  for (int plane = 0; plane < p.planes; ++plane) images.push_back(image_of<T>(p, b, map, plane));
+  const Term n = images[0].sums.counted;
   RescoredPlace best{};
   if (n == 0) return best;
   const int left = static_cast<int>(floor_div(one.twice_x - map.width + 1, 2));
@@ -191,18 +197,24 @@ RescoredPlace local_rescore_one(const stage::LocalRescore::Problem& p,
     for (int x = left - 2; x <= left + 2; ++x) {
       if (x < 0 || y < 0 || x + map.width > p.frame.width || y + map.height > p.frame.height)
         continue;
-      WindowTerms<Term> terms{n, 0, 0, 0, Term(image.sums.sums.sum), Term(image.sums.sums.squares)};
-      for (int v = 0; v < map.height; ++v)
-        for (int u = 0; u < map.width; ++u) {
-          const std::int64_t at = std::int64_t{v} * map.width + u;
-          if (!image.mask[at]) continue;
-          const Term f = row_of<T>(b.frame, p.pitch, y + v)[x + u];
-          terms.product += f * static_cast<Term>(image.pixels[at]);
-          terms.left_sum += f;
-          terms.left_squares += f * f;
-        }
-      const double spread =
-          std::sqrt(static_cast<double>(n * terms.left_squares - terms.left_sum * terms.left_sum));
+      const auto terms_of_plane = [&](int plane) {
+        const Image<T>& image = images[plane];
+        WindowTerms<Term> terms{
+            n, 0, 0, 0, Term(image.sums.sums.sum), Term(image.sums.sums.squares)};
+        for (int v = 0; v < map.height; ++v)
+          for (int u = 0; u < map.width; ++u) {
+            const std::int64_t at = std::int64_t{v} * map.width + u;
+            if (!image.mask[at]) continue;
+            const Term f = row_of<T>(b.frame + plane * p.plane, p.pitch, y + v)[x + u];
+            terms.product += f * static_cast<Term>(image.pixels[at]);
+            terms.left_sum += f;
+            terms.left_squares += f * f;
+          }
+        return ScoreTerms<Term>(terms);
+      };
+      auto terms = terms_of_plane(0);
+      for (int plane = 1; plane < p.planes; ++plane) terms += terms_of_plane(plane);
+      const double spread = std::sqrt(static_cast<double>(terms.left_variance) / p.planes);
       if (spread < p.contrast.least * static_cast<double>(n)) continue;
       const double here = score(p.method, terms);
       if (!best.is_inside ||
@@ -234,15 +246,17 @@ Status local_rescore(const stage::LocalRescore::Problem& p, const Device&,
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::PyramidDown> pyramid_down_table[] = {
-    {{"reference", Backend::cpu, any}, supports_all, pyramid_down},
+    {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = pyramid_down}},
 };
 constexpr Variant<stage::WarpTemplate> warp_template_table[] = {
-    {{"reference", Backend::cpu, any | Feature::mask}, supports_all, warp_template},
+    {{.name = "reference", .backend = Backend::cpu, .features = any | Feature::mask},
+     {.launch = warp_template}},
 };
 constexpr Variant<stage::LocalRescore> local_rescore_table[] = {
-    {{"reference", Backend::cpu, any | Features(Feature::mask, Feature::contrast)},
-     supports_all,
-     local_rescore},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = any | Features(Feature::mask, Feature::contrast, Feature::planes)},
+     {.launch = local_rescore}},
 };
 
 }  // namespace

@@ -194,7 +194,7 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 }
 
 constexpr Variant<stage::Predict> predict_table[] = {
-    {{"reference", Backend::cpu, {}}, supports_all, predict},
+    {{.name = "reference", .backend = Backend::cpu}, {.launch = predict}},
 };
 
 }  // namespace

@@ -412,8 +412,8 @@ Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buf
 }
 
 template <class Stage>
-constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch) launch) {
-  return {{"reference", Backend::cpu, feature}, supports_all, launch};
+constexpr Variant<Stage> oracle(Feature feature, decltype(VariantFunctions<Stage>::launch) launch) {
+  return {{.name = "reference", .backend = Backend::cpu, .features = feature}, {.launch = launch}};
 }
 
 constexpr Variant<stage::FeatureMaps> feature_maps_table[] = {

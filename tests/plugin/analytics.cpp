@@ -205,7 +205,7 @@ GST_START_TEST(first_and_last_seen) {
   segment.start = segment.time = segment.position = 100 * GST_SECOND;
   const Gray empty(frame_width, frame_height, 100);
   gst_harness_push_event(example.finder.harness, gst_event_new_segment(&segment));
-  // Two frames a second, every other one is analysed: seen at 0 to 3 s, then at 6 s again.
+  // Two frames per second, every other one is analysed: seen at 0 to 3 s, then at 6 s again.
   for (int second = 0; second < 10; ++second) {
     const GstClockTime time = 100 * GST_SECOND + second * GST_SECOND;
     const bool there = second < 4 || second == 6;

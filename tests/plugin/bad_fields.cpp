@@ -91,6 +91,33 @@ GST_START_TEST(bad_frame) {
 }
 GST_END_TEST
 
+/// As cudaxcorr does: rows from the last to the first, and odd addresses.
+GST_START_TEST(frames_of_16_bits_that_cannot_be_read) {
+  constexpr gint row = 2 * field_width;
+  const struct {
+    gsize offset;
+    gint stride;
+    const char* text;
+  } faults[] = {{row * (field_height - 1), -row, "its 16-bit rows lie from the last to the first"},
+                {1, row, "its 16-bit pixels begin at odd addresses"},
+                {0, row + 1, "its 16-bit pixels begin at odd addresses"}};
+  for (const auto& [offset, stride, text] : faults) {
+    FieldFinder finder(whole);
+    finder.set_format(GST_VIDEO_FORMAT_GRAY16_LE, field_width, field_height);
+    for (int i = 0; i < 2; ++i) {
+      GstBuffer* bad = gst_buffer_new_allocate(nullptr, (row + 1) * (field_height + 1), nullptr);
+      gsize offsets[GST_VIDEO_MAX_PLANES] = {offset};
+      gint strides[GST_VIDEO_MAX_PLANES] = {stride};
+      gst_buffer_add_video_meta_full(bad, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY16_LE,
+                                     field_width, field_height, 1, offsets, strides);
+      assert_text(finder.measure(bad).state, "unmeasured");
+    }
+    finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
+    finder.expect_no_message();
+  }
+}
+GST_END_TEST
+
 // ---- files ----------------------------------------------------------------------------------
 
 GST_START_TEST(files_at_start) {
@@ -264,6 +291,7 @@ Suite* suite() {
   tcase_add_test(cases, malformed_windows);
   tcase_add_test(cases, small_frames);
   tcase_add_test(cases, bad_frame);
+  tcase_add_test(cases, frames_of_16_bits_that_cannot_be_read);
   tcase_add_test(cases, files_at_start);
   tcase_add_test(cases, files_while_playing);
   tcase_add_test(cases, files_of_another_size);

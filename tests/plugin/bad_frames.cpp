@@ -308,6 +308,20 @@ GST_START_TEST(warned_again_of_frames_with_other_caps) {
 }
 GST_END_TEST
 
+GST_START_TEST(frames_of_other_caps_that_cost_too_much_pass) {
+  const auto format = GST_VIDEO_FORMAT_GRAY8;
+  Finder finder("subpixel=false max-memory=5000000 template=" + patch());
+  for (int round = 0; round < 2; ++round) {
+    finder.set_format(format, width, height);
+    assert_found_in(finder, make_frame(format, scene()));
+    finder.set_format(format, 2048, 2048);
+    fail_if(finder.find(make_frame(format, texture(2048, 2048))).analysed);
+    assert_warned(finder, "more than the 0.005 GB of max-memory", GST_STREAM_ERROR,
+                  GST_STREAM_ERROR_FORMAT);
+  }
+}
+GST_END_TEST
+
 struct Unmappable {
   GstAllocator parent;
 };
@@ -322,18 +336,63 @@ void unmappable_init(Unmappable* self) {
   self->parent.mem_map = [](GstMemory*, gsize, GstMapFlags) -> gpointer { return nullptr; };
 }
 
-GST_START_TEST(memory_that_cannot_be_mapped) {
-  Finder finder("subpixel=false template=" + patch());
-  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+GstBuffer* unmappable_frame() {
   auto* allocator = static_cast<GstAllocator*>(g_object_new(unmappable_get_type(), nullptr));
   auto* memory = new GstMemory;
   gst_memory_init(memory, GST_MEMORY_FLAG_NO_SHARE, allocator, nullptr, width * height, 0, 0,
                   width * height);
+  gst_object_unref(allocator);
   GstBuffer* frame = gst_buffer_new();
   gst_buffer_append_memory(frame, memory);
-  fail_if(finder.find(frame).analysed);
+  return frame;
+}
+
+GST_START_TEST(memory_that_cannot_be_mapped) {
+  Finder finder("subpixel=false template=" + patch());
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  fail_if(finder.find(unmappable_frame()).analysed);
   assert_warned(finder, "cannot be mapped", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-  gst_object_unref(allocator);
+}
+GST_END_TEST
+
+/// It passes all elements, which each say it, and what comes next is marked again.
+GST_START_TEST(memory_that_cannot_be_mapped_is_passed_on) {
+  GstElement* pipeline = gst_parse_launch(
+      ("appsrc name=in format=time caps=video/x-raw,format=GRAY8,width=" + std::to_string(width) +
+       ",height=" + std::to_string(height) + ",framerate=25/1 ! cudaxcorr backend=" + backend() +
+       " template=" + patch() + " ! xcorroverlay ! fakesink name=out sync=false")
+          .c_str(),
+      nullptr);
+  GstElement* in = gst_bin_get_by_name(GST_BIN(pipeline), "in");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  for (const bool sound : {true, false, true}) {
+    GstBuffer* frame = sound ? make_frame(GST_VIDEO_FORMAT_GRAY8, scene()) : unmappable_frame();
+    GstFlowReturn flow = GST_FLOW_OK;
+    g_signal_emit_by_name(in, "push-buffer", frame, &flow);
+    gst_buffer_unref(frame);
+  }
+  GstFlowReturn flow = GST_FLOW_OK;
+  g_signal_emit_by_name(in, "end-of-stream", &flow);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  std::vector<std::string> texts;
+  while (
+      GstMessage* message = gst_bus_timed_pop_filtered(
+          bus, GST_CLOCK_TIME_NONE,
+          static_cast<GstMessageType>(GST_MESSAGE_WARNING | GST_MESSAGE_ERROR | GST_MESSAGE_EOS))) {
+    if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING) {
+      fail_unless(GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS);
+      gst_message_unref(message);
+      break;
+    }
+    texts.push_back(text_of(message, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+  }
+  assert_equals_int(texts.size(), 2);
+  assert_text(texts[0], "A frame passes unanalysed: its memory cannot be mapped");
+  assert_text(texts[1], "A frame passes without marks: its memory cannot be mapped");
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(in);
+  gst_object_unref(pipeline);
 }
 GST_END_TEST
 
@@ -377,7 +436,9 @@ Suite* suite() {
   tcase_add_test(cases, bad_buffers_pass_with_one_warning);
   tcase_add_test(cases, bad_buffers_among_good_ones);
   tcase_add_test(cases, warned_again_of_frames_with_other_caps);
+  tcase_add_test(cases, frames_of_other_caps_that_cost_too_much_pass);
   tcase_add_test(cases, memory_that_cannot_be_mapped);
+  tcase_add_test(cases, memory_that_cannot_be_mapped_is_passed_on);
   tcase_add_test(cases, flagged_and_shared_buffers_are_analysed);
   return suite;
 }

@@ -197,7 +197,7 @@ GST_START_TEST(frames_that_are_missing_or_come_twice) {
 }
 GST_END_TEST
 
-/// To another scene and back, without a word in the stream.
+/// To another scene and back, without an event in the stream.
 GST_START_TEST(a_cut) {
   const Stage stage;
   Finder finder(stage.settings(__i__));

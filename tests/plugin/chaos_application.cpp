@@ -2,6 +2,7 @@
 #include "chaos_application.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 namespace {
@@ -82,7 +83,15 @@ ChaosApplication::ChaosApplication(GstElement* element, ChaosStream& stream)
   const Gray patch = texture(patch_size, patch_size, 50), other = texture(24, 9, 51);
   const std::string text = temporary("text.png");
   write_file(text, "this is no image");
-  files_ = {save(patch, "chaos.png"),
+  const std::filesystem::path folder = temporary("chaos of templates");
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy(save(patch, "patch.png"), folder,
+                        std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(save(other, "other.png"), folder,
+                        std::filesystem::copy_options::overwrite_existing);
+  write_file((folder / "templates.yaml").string(), "other: {region: [9, 3, 60, 50], label: chaos}");
+  files_ = {folder.string(),
+            save(patch, "chaos.png"),
             save(other, "other.png"),
             save(Gray(8, 8, 90), "flat.png"),
             save(texture(200, 150, 52), "large.bmp"),
@@ -307,7 +316,8 @@ void ChaosApplication::stop_and_start(Random& random) {
     gst_util_set_object_arg(G_OBJECT(element_), "backend", backend());
     g_object_set(element_, "cuda-device-id", -1, "kernel", "auto", "template", nullptr, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "templates", "<>");
-    g_object_set(element_, "template-sample", nullptr, "mask-file", nullptr, nullptr);
+    g_object_set(element_, "template-sample", nullptr, "templates-dir", nullptr, "mask-file",
+                 nullptr, "max-memory", guint64{0}, "max-work", 0.0, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "mask", "none");
     gst_util_set_object_arg(G_OBJECT(element_), "polarity", "same");
   }

@@ -37,7 +37,7 @@ GST_START_TEST(of_either_sign) {
   assert_at(found.peaks[0], 90, 60);
   fail_unless(found.peaks[0].inverted);
   assert_equals_float(found.peaks[0].score, 1);
-  assert_equals_float(found.peaks[0].confidence, 1);
+  assert_equals_float(found.peaks[0].similarity, 1);
   finder.set("polarity", "either");
   assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
 }

@@ -56,4 +56,3 @@ with tempfile.NamedTemporaryFile('w', suffix='.csv') as file:
     run(file.name)
 assert [(rows, columns) for _, rows, columns, _ in seen] == [(0, 0), (1, 2), (1, 2)], seen
 assert list(seen[1][3]['x']) == [90.5, 30.5]
-print('1 passed, 0 failed, 0 skipped')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned and scaled templates: what is reported of them, and settings that cannot be, which change
+// Warped templates: what is reported of them, and settings that cannot be, which change
 // nothing. Turns by quarters and a scale of one half are exact, so their truth needs no
 // interpolation.
 #include <algorithm>

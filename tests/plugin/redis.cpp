@@ -5,12 +5,6 @@
 
 namespace {
 
-void add_utc(GstBuffer* buffer, GstClockTime utc) {
-  GstCaps* caps = gst_caps_new_empty_simple("timestamp/x-unix");
-  gst_buffer_add_reference_timestamp_meta(buffer, caps, utc, GST_CLOCK_TIME_NONE);
-  gst_caps_unref(caps);
-}
-
 /// As xcorrjson writes them.
 GST_START_TEST(fields) {
   RedisServer server;

@@ -228,6 +228,29 @@ GST_START_TEST(end_of_a_short_stream) {
 }
 GST_END_TEST
 
+/// Before the end of the stream reaches those who wait for it.
+GST_START_TEST(losses_are_told_at_the_end) {
+  RedisServer server;
+  Publisher publisher(on(server));
+  publisher.pass(1, 10);
+  publisher.warnings();
+  gst_harness_push_event(publisher.harness, gst_event_new_eos());
+  const auto warnings = publisher.warnings();
+  fail_unless(!warnings.empty());
+  const std::string& last = warnings.back();
+  fail_unless(last.find("Of 10 results 10 have not reached the Redis server") != last.npos &&
+                  last.find(server.address()) != last.npos,
+              "%s", last.c_str());
+
+  server.start();
+  Publisher heard(on(server));
+  heard.pass(11, 20);
+  gst_harness_push_event(heard.harness, gst_event_new_eos());
+  assert_equals_uint64(heard.count("sent"), 10);
+  fail_unless(heard.warnings().empty());
+}
+GST_END_TEST
+
 GST_START_TEST(bad_addresses) {
   const struct {
     const char *address, *reason;
@@ -266,6 +289,7 @@ Suite* suite() {
     tcase_add_test(cases, tls);
     tcase_add_test(cases, warnings_and_the_end);
     tcase_add_test(cases, end_of_a_short_stream);
+    tcase_add_test(cases, losses_are_told_at_the_end);
     tcase_add_test(cases, bad_addresses);
   });
 }

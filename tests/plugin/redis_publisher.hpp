@@ -80,6 +80,12 @@ inline std::string on(const RedisServer& server, const std::string& more = "") {
   return "address=" + server.address() + " " + more;
 }
 
+inline void add_utc(GstBuffer* buffer, GstClockTime utc) {
+  GstCaps* caps = gst_caps_new_empty_simple("timestamp/x-unix");
+  gst_buffer_add_reference_timestamp_meta(buffer, caps, utc, GST_CLOCK_TIME_NONE);
+  gst_caps_unref(caps);
+}
+
 /// That the stream has exactly the frames of these numbers, in order.
 inline void assert_frames(RedisServer& server, const std::string& stream, int from, int to) {
   const auto entries = server.entries(stream);

@@ -135,6 +135,73 @@ GST_START_TEST(flush_that_waits_for_the_stop) {
 }
 GST_END_TEST
 
+/// What a frame of these takes minutes for.
+constexpr const char* long_work[] = {
+    "cudaxcorr angle-extent=360 pyramid-levels=0 max-memory=0 template=",
+    "cudaxcorr angle-extent=360 exhaustive=true track=true max-memory=0 template=",
+    "cudaxcorrfield spacing=1 windows=<256> search-range=64",
+    "cudaxcorrfield spacing=1 windows=<64,32> subpixel=least-squares order=2",
+};
+
+/// A tenth of it on an idle machine.
+constexpr Seconds soon{5};
+
+/// Noise through an element that works on it when this returns.
+GstElement* play_through(const std::string& element, const char* where = backend()) {
+  const bool wants_template = element.ends_with('=');
+  const std::string file = wants_template ? save(texture(100, 100, 3), "large.png") : "";
+  GstElement* pipeline = gst_parse_launch(
+      ("videotestsrc pattern=snow ! video/x-raw,format=GRAY8,width=1280,height=720 ! " + element +
+       file + " name=long ! fakesink")
+          .c_str(),
+      nullptr);
+  GstElement* element_of = gst_bin_get_by_name(GST_BIN(pipeline), "long");
+  gst_util_set_object_arg(G_OBJECT(element_of), "backend", where);
+  gst_object_unref(element_of);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  std::this_thread::sleep_for(700ms);
+  return pipeline;
+}
+
+GST_START_TEST(stop_of_long_work) {
+  GstElement* pipeline = play_through(long_work[__i__]);
+  const Seconds taken = time_of([&] { gst_element_set_state(pipeline, GST_STATE_NULL); });
+  fail_unless(taken < soon, "%.1f s", taken.count());
+  gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+/// And frames after the flush are worked on as before.
+GST_START_TEST(flush_of_long_work) {
+  GstElement* pipeline = play_through(long_work[__i__]);
+  GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline), "long");
+  GstPad* sink = gst_element_get_static_pad(element, "sink");
+  const Seconds taken = time_of([&] {
+    gst_pad_send_event(sink, gst_event_new_flush_start());
+    gst_pad_send_event(sink, gst_event_new_flush_stop(TRUE));
+  });
+  fail_unless(taken < soon, "%.1f s", taken.count());
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(sink);
+  gst_object_unref(element);
+  gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+/// It is said beforehand.
+GST_START_TEST(warning_of_long_work) {
+  GstElement* pipeline = play_through(long_work[__i__], "cpu");
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* message = gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, GST_MESSAGE_WARNING);
+  fail_unless(message != nullptr);
+  const std::string text = text_of(message, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  fail_unless(text.find("A frame takes about ") != std::string::npos, "%s", text.c_str());
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+}
+GST_END_TEST
+
 /// Everything at once, as it comes. What must come in order, after a stream's first events, takes
 /// turns.
 GST_START_TEST(queries_and_events_through_starts_and_stops) {
@@ -188,6 +255,10 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, query_while_frames_are_dropped);
   tcase_add_test(cases, queries_after_the_stop);
+  const int kinds = std::size(long_work);
+  tcase_add_loop_test(cases, stop_of_long_work, 0, kinds);
+  tcase_add_loop_test(cases, flush_of_long_work, 0, kinds);
+  tcase_add_loop_test(cases, warning_of_long_work, 0, kinds);
   tcase_add_test(cases, flush_that_waits_for_the_stop);
   tcase_add_test(cases, queries_and_events_through_starts_and_stops);
   return suite;

@@ -240,7 +240,7 @@ GST_START_TEST(a_template_larger_than_the_frame) {
 }
 GST_END_TEST
 
-/// To a copy of it a template is as close as can be; a filter's answer is far from 1.
+/// To a copy of it a template is as close as can be; a filter's response is far from 1.
 GST_START_TEST(few_upright_targets_are_followed_by_filters) {
   const World world;
   Finder finder("track=true threshold=0.9 template=" + world.file);

@@ -83,13 +83,10 @@ class Fibers {
 
   /// Comes back when another fiber resumes the running one.
   void resume(Fiber* fiber) {
-    ++switches_;
     left_ = running_;
     running_ = fiber;
     arrive(std::move(*fiber).resume());
   }
-
-  std::uint64_t switches() const { return switches_; }
 
  private:
   void arrive(Fiber&& from) { *left_ = std::move(from); }
@@ -100,7 +97,6 @@ class Fibers {
   Fiber caller_;
   Fiber* running_ = &caller_;
   Fiber* left_ = nullptr;  ///< ran before
-  std::uint64_t switches_ = 0;
 };
 
 }  // namespace simt

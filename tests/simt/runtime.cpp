@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The runtime API on a CPU, see simt/runtime_api.hpp. Device memory is a block of exactly the size
-// asked for, filled with garbage, so that AddressSanitizer sees what lies outside.
+// asked for, filled with garbage, so that AddressSanitizer sees what lies outside. Streams are in
+// streams.cpp.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "simt/faults.hpp"
-#include "simt/runtime_api.hpp"
+#include "attempt.hpp"
 
 namespace {
 
@@ -22,22 +20,6 @@ constexpr std::size_t shared_without_asking = 48 * 1024;
 constexpr std::size_t alignment = 256;  // as cudaMalloc gives
 
 thread_local cudaError_t last_error = cudaSuccess;
-
-cudaError_t fail(cudaError_t error) { return last_error = error; }
-
-/// What a call does unless it is made to fail.
-template <class Work>
-cudaError_t call(Work work, simt::Kind kind = simt::Kind::other) {
-  if (const cudaError_t error = simt::call(kind)) return fail(error);
-  return work();
-}
-/// What frees and destroys does so in any case.
-template <class Work>
-cudaError_t call_to_free(Work work) {
-  const cudaError_t error = simt::call();
-  const cudaError_t result = work();
-  return error ? fail(error) : result;
-}
 
 int capability() {
   static const int value = [] {
@@ -49,11 +31,8 @@ int capability() {
 
 /// Of a block, at most.
 std::size_t max_shared() {
-  const int kib = capability() >= 90   ? 227
-                  : capability() == 89 ? 99
-                  : capability() == 86 ? 99
-                  : capability() >= 80 ? 163
-                                       : 64;
+  const int cc = capability();
+  const int kib = cc == 86 || cc == 89 || cc / 10 == 12 ? 99 : cc >= 90 ? 227 : cc >= 80 ? 163 : 64;
   return std::size_t(kib) * 1024;
 }
 
@@ -121,37 +100,13 @@ int driver_version() {
 
 }  // namespace
 
-/// How much of each stream's captured work something comes behind.
-using Behind = std::map<CUstream_st*, std::size_t>;
-
-/// What a graph does, in the order in which it was captured.
-struct CUgraph_st {
-  std::vector<std::function<cudaError_t()>> work;
-  Behind all;
-};
-struct CUgraphExec_st : CUgraph_st {};
-
-struct CUstream_st {
-  CUgraph_st* capture = nullptr;  ///< the graph that captures it
-  Behind behind = {};
-};
-struct CUevent_st {
-  std::chrono::steady_clock::time_point time;
-  CUgraph_st* capture = nullptr;
-  Behind behind = {};
-};
-
-namespace {
-
-/// That captures what this thread does.
-thread_local CUgraph_st* capturing = nullptr;
-
-/// What waits, allocates or knows no stream must not be called meanwhile.
-bool is_allowed(cudaStream_t stream) { return !capturing || (stream && !stream->capture); }
-
-}  // namespace
+using simt::attempt;
+using simt::attempt_to_free;
+using simt::fail;
 
 // ---- errors and devices ---------------------------------------------------------------------
+
+cudaError_t simt::fail(cudaError_t error) { return last_error = error; }
 
 cudaError_t cudaGetLastError() {
   if (const cudaError_t error = simt::lasting_error()) return error;
@@ -206,7 +161,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = driver_version() < CUDART_VERSION ? 0 : 1;
   if (*count == 0) return cudaErrorInsufficientDriver;
-  return call([] { return cudaSuccess; });
+  return attempt([] { return cudaSuccess; });
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -215,7 +170,7 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return call([&] { return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); });
+  return attempt([&] { return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -239,33 +194,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  cudaDeviceProp properties;
-  if (const cudaError_t error = cudaGetDeviceProperties(&properties, device)) return error;
-  switch (attribute) {
-    case cudaDevAttrMultiProcessorCount:
-      *value = properties.multiProcessorCount;
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = properties.major;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = properties.minor;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
-      break;
-    case cudaDevAttrMaxThreadsPerBlock:
-      *value = properties.maxThreadsPerBlock;
-      break;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSynchronize() {
-  return call([] { return cudaSuccess; });
-}
-
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = driver_version();
   return cudaSuccess;
@@ -277,16 +205,16 @@ std::size_t simt::allocated_bytes() { return memory().used(); }
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   *pointer = nullptr;
-  if (capturing) return fail(cudaErrorStreamCaptureUnsupported);
+  if (simt::is_capturing()) return fail(cudaErrorStreamCaptureUnsupported);
   const auto allocate = [&] {
     *pointer = memory().allocate(bytes);
     return *pointer ? cudaSuccess : fail(cudaErrorMemoryAllocation);
   };
-  return call(allocate, simt::Kind::allocation);
+  return attempt(allocate, simt::Kind::allocation);
 }
 
 cudaError_t cudaFree(void* pointer) {
-  return call_to_free([&] {
+  return attempt_to_free([&] {
     return !pointer || memory().release(pointer) ? cudaSuccess : fail(cudaErrorInvalidValue);
   });
 }
@@ -298,17 +226,9 @@ cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
 
 /// Memory of the host and of the device are told apart by nothing here.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  return call([&] {
+  return attempt([&] {
     attributes->type = memory().holds(pointer) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
     attributes->device = 0;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call([&] {
-    *free = device_memory - memory().used();
-    *total = device_memory;
     return cudaSuccess;
   });
 }
@@ -323,11 +243,6 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                   static_cast<const std::byte*>(from) + row * from_pitch, width);
     return cudaSuccess;
   });
-}
-
-cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
-  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
@@ -352,145 +267,9 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
   return cudaMemset2DAsync(to, bytes, value, bytes, 1, stream);
 }
 
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return cudaMemsetAsync(to, value, bytes);
-}
-
-// ---- streams and events: all is done at once and in order -------------------------------------
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  return call([&] {
-    *stream = new CUstream_st;
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return call_to_free([&] {
-    delete stream;
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (!is_allowed(stream)) return fail(cudaErrorStreamCaptureUnsupported);
-  return call([] { return cudaSuccess; });
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return call([&] {
-    if (event->capture && event->capture == capturing) {
-      stream->capture = event->capture;
-      stream->capture->all.try_emplace(stream);
-      for (const auto& [other, work] : event->behind)
-        stream->behind[other] = std::max(stream->behind[other], work);
-    }
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  return call([&] {
-    *event = new CUevent_st{};
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return call_to_free([&] {
-    delete event;
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return call([&] {
-    event->time = std::chrono::steady_clock::now();
-    event->capture = stream ? stream->capture : nullptr;
-    event->behind = stream ? stream->behind : Behind();
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  if (event->capture) return fail(cudaErrorStreamCaptureUnsupported);
-  return call([] { return cudaSuccess; });
-}
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  return call([&] {
-    *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
-    return cudaSuccess;
-  });
-}
-
-// ---- graphs ---------------------------------------------------------------------------------
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (!stream || stream->capture || capturing) return fail(cudaErrorStreamCaptureUnsupported);
-  return call([&] {
-    capturing = stream->capture = new CUgraph_st;
-    capturing->all.try_emplace(stream);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  *graph = nullptr;
-  CUgraph_st* const made = stream->capture;
-  if (!made) return fail(cudaErrorInvalidValue);
-  const bool joined = std::ranges::all_of(
-      made->all, [&](const auto& last) { return stream->behind[last.first] >= last.second; });
-  for (const auto& [captured, work] : made->all) {
-    captured->capture = nullptr;
-    captured->behind.clear();
-  }
-  capturing = nullptr;
-  const cudaError_t error = simt::call();
-  if (joined && !error) {
-    *graph = made;
-    return cudaSuccess;
-  }
-  delete made;
-  return fail(error ? error : cudaErrorStreamCaptureUnjoined);
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-  return call([&] {
-    *made = new CUgraphExec_st{*graph};
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
-  return call([&] {
-    for (const auto& work : graph->work)
-      if (const cudaError_t error = work()) return error;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return call_to_free([&] {
-    delete graph;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  return call_to_free([&] {
-    delete graph;
-    return cudaSuccess;
-  });
-}
-
 // ---- launches -------------------------------------------------------------------------------
 
 namespace simt {
-
-cudaError_t enqueue(cudaStream_t stream, std::function<cudaError_t()> work) {
-  if (capturing && !stream) return fail(cudaErrorStreamCaptureUnsupported);
-  if (const cudaError_t error = call()) return fail(error);
-  if (!stream || !stream->capture) return work();
-  stream->capture->work.push_back(std::move(work));
-  stream->behind[stream] = ++stream->capture->all[stream];
-  return cudaSuccess;
-}
 
 cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (const cudaError_t error = simt::call()) return fail(error);

@@ -61,7 +61,6 @@ class Machine {
   const Launch* launch() const { return launch_; }
   Thread* current() { return current_; }
   void* dynamic_shared() { return dynamic_shared_.get(); }
-  std::uint64_t switches() const { return fibers_.switches(); }
 
  private:
   void begin_block();
@@ -346,6 +345,5 @@ std::uint64_t thread_number() { return machine.current()->number; }
 const Launch* current_launch() { return machine.launch(); }
 void* dynamic_shared_memory() { return machine.dynamic_shared(); }
 void set_order(Order order, std::uint64_t seed) { machine.set_order(order, seed); }
-std::uint64_t switch_count() { return machine.switches(); }
 
 }  // namespace simt

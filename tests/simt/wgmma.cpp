@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Products in flight, by thread, and how a warp computes those that are due: see simt/wgmma.hpp.
-// The layout is that of the PTX manual, wgmma.m64n32k32, b by columns, without swizzling.
+// The layouts are those of the PTX manual, wgmma.m64nNk32 and its sparse m64nNk64, b by columns,
+// without swizzling; what the manual leaves open of the latter was found by probing.
 #include "simt/wgmma.hpp"
 
 #include <algorithm>
@@ -32,6 +33,19 @@ Products& products_of_this_thread() {
   return products;
 }
 
+constexpr int max_columns = 256;
+
+/// Of a sparse row's i-th stored byte, its place among four neighbours. `of`: a lane's part.
+template <class F>
+int place_of(F of, int row, int i) {
+  const int lane = row % 8 * 4 + i / 16 * 2 + row / 8, four = i % 16 / 2;
+  const unsigned places = of(lane).places >> 4 * four & 15, first = places & 3,
+                 second = places >> 2;
+  if (first >= second)
+    report(of(lane).where, "multiply_sparse_async: places %u and %u of row %d", first, second, row);
+  return static_cast<int>(i % 2 ? second : first);
+}
+
 /// `of`: a lane's part.
 template <class F>
 void multiply(F of) {
@@ -44,25 +58,32 @@ void multiply(F of) {
     report(first.where, "multiply_async: a right at %p, by %d and %d, not multiples of 16",
            static_cast<const void*>(first.b), first.along_k, first.across);
 
-  std::uint8_t a[16][32], b[32][32];  // b: of each column the bytes of k
+  std::uint8_t stored[16][32];
   for (int l = 0; l < 32; ++l)
     for (int half = 0; half < 2; ++half) {
       const int k = 16 * half + 4 * (l % 4);
-      std::memcpy(&a[l / 4][k], &of(l).a[2 * half], 4);
-      std::memcpy(&a[l / 4 + 8][k], &of(l).a[2 * half + 1], 4);
+      std::memcpy(&stored[l / 4][k], &of(l).a[2 * half], 4);
+      std::memcpy(&stored[l / 4 + 8][k], &of(l).a[2 * half + 1], 4);
     }
-  for (int n = 0; n < 4; ++n)
-    for (int half = 0; half < 2; ++half) {
-      const std::uint8_t* const core = first.b + n * first.across + half * first.along_k;
+  const int depth = first.sparse ? 64 : 32;
+  std::uint8_t a[16][64] = {};
+  for (int row = 0; row < 16; ++row)
+    for (int i = 0; i < 32; ++i)
+      a[row][first.sparse ? i / 2 * 4 + place_of(of, row, i) : i] = stored[row][i];
+
+  std::uint8_t b[max_columns][64];  // of each column the bytes of k
+  for (int n = 0; n < first.columns / 8; ++n)
+    for (int part = 0; part < depth / 16; ++part) {
+      const std::uint8_t* const core = first.b + n * first.across + part * first.along_k;
       check_range(const_cast<std::uint8_t*>(core), 128, "multiply_async");
-      for (int i = 0; i < 8; ++i) std::memcpy(&b[8 * n + i][16 * half], core + 16 * i, 16);
+      for (int i = 0; i < 8; ++i) std::memcpy(&b[8 * n + i][16 * part], core + 16 * i, 16);
     }
   for (int l = 0; l < 32; ++l)
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < first.columns / 2; ++i) {
       const std::uint8_t* const row = a[l / 4 + i / 2 % 2 * 8];
       const std::uint8_t* const column = b[8 * (i / 4) + 2 * (l % 4) + i % 2];
       std::uint32_t sum = 0;
-      for (int k = 0; k < 32; ++k) sum += std::uint32_t{row[k]} * column[k];
+      for (int k = 0; k < depth; ++k) sum += std::uint32_t{row[k]} * column[k];
       of(l).c[i] = sum + (first.add ? of(l).c[i] : 0);
     }
 }

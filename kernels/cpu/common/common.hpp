@@ -13,6 +13,8 @@
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 
+#include <xcorr/stop.hpp>
+
 #include "stages/correlate/correlate.hpp"
 
 namespace xcorr::cpu {
@@ -38,10 +40,20 @@ Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
+/// The planes of them, and of a right of a picture of several.
+template <class T>
+Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index, int plane) {
+  return left_of<T>(p, static_cast<const std::byte*>(lefts) + plane * p.left_plane, index);
+}
+template <class T>
+Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index, int plane) {
+  return right_of<T>(p, rights, std::int64_t{plane} * p.rights + index);
+}
+
 /// The features that the stages after correlate support here.
 inline constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
                                          Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                         Feature::contrast};
+                                         Feature::contrast,  Feature::planes};
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -50,15 +62,29 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 /// The most pieces of work that run at a time: the number of cores.
 inline int slot_count() { return std::max(1, tbb::info::default_concurrency()); }
 
-/// Calls body(slot, index) for each index below `count`, in parallel over at most `slots` slots.
-/// Calls for one slot do not overlap.
+/// Calls body(index) for each index from `first` to below `last`, in parallel; those that have not
+/// begun are left out once the calling thread's work is to stop.
+template <class Index, class Body>
+void parallel_for(Index first, Index last, const Body& body) {
+  const Stop* const stop = current_stop();
+  tbb::parallel_for(first, last, [&](Index index) {
+    if (!stop || !stop->is_requested()) body(index);
+  });
+}
+
+/// Calls body(slot, index) for each index below `count`, in parallel over at most `slots` slots,
+/// and stops as parallel_for() does. Calls for one slot do not overlap.
 template <class Body>
 void parallel_slots(int slots, std::int64_t count, const Body& body) {
+  const Stop* const stop = current_stop();
   std::atomic<std::int64_t> next{0};
   tbb::parallel_for(
       0, static_cast<int>(std::min<std::int64_t>(slots, count)),
       [&](int slot) {
-        for (std::int64_t index = next++; index < count; index = next++) body(slot, index);
+        for (std::int64_t index = next++; index < count; index = next++) {
+          if (stop && stop->is_requested()) return;
+          body(slot, index);
+        }
       },
       tbb::simple_partitioner());
 }

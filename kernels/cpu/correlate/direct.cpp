@@ -240,13 +240,12 @@ std::size_t workspace(const stage::Correlate::Problem&, const Device&) {
 }
 
 constexpr Variant<stage::Correlate> variants[] = {
-    {{"direct",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::i32, Feature::f32, Feature::f64, Feature::wide_sums,
-       Feature::pitched_output, Feature::several_images, Feature::partial_overlap}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "direct",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::i32, Feature::f32, Feature::f64,
+                   Feature::wide_sums, Feature::pitched_output, Feature::several_images,
+                   Feature::partial_overlap}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace direct

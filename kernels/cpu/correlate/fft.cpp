@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/correlate/fft.hpp"
 #include "cpu/correlate/u16_split.hpp"
 #include "device/runtime.hpp"
 
@@ -53,18 +54,13 @@ struct Sizes {
   std::size_t surface, spectrum, lines;
 
   explicit Sizes(const Tiling& t)
-      : surface(sizeof(Complex) * (t.spectrum_rows(max_lanes) + max_lanes) * t.columns),
+      : surface(sizeof(Complex) * (t.rows + max_lanes) * t.columns / 2),
         spectrum(sizeof(Complex) * spectrum_points(t)),
         lines(sizeof(Complex) * 2 * max_lanes * std::max(t.rows, t.columns)) {}
 
   /// For one tile. The spectrum is kept when several rights use it.
   std::size_t tile(bool kept) const { return surface + (kept ? spectrum : 0); }
 };
-
-/// With enough tiles each slot works on its own; otherwise all work on one.
-bool is_parallel_over_tiles(const Tiling& t, const Problem& p) {
-  return p.lefts * t.tiles() >= 2 * slot_count();
-}
 
 /// The scratch memory with which a slot works on a tile.
 template <class T>
@@ -120,7 +116,7 @@ class State final : public PlanState {
   void run(const stage::Correlate::Problem& problem, const stage::Correlate::Buffers& buffers) {
     const Sizes<T> sizes(tiling_);
     const bool kept = buffers.right_count > 1;
-    const bool over_tiles = is_parallel_over_tiles(tiling_, problem.correlate);
+    const bool over_tiles = tiling_.runs_in_parallel(problem.correlate.lefts);
     const int workers = over_tiles ? slot_count() : 1;
     const std::size_t each = SlotMemory::rounded(sizes.tile(kept));
     const SlotMemory tiles(buffers.workspace, each);
@@ -141,7 +137,6 @@ class State final : public PlanState {
   }
 
  private:
-  int column_groups() const { return tiling_.columns / lanes_; }
   int row_groups() const { return tiling_.spectrum_rows(lanes_) / lanes_; }
   std::int64_t group_points() const { return std::int64_t{tiling_.columns} * lanes_; }
 
@@ -157,14 +152,10 @@ class State final : public PlanState {
   void make(const Work& work, std::int64_t right) {
     if (is_made_[right]) return;
     const auto pixels = right_of<std::byte>(problem_, rights_, right);
-    // Columns of nothing but zeros stay that.
-    const int used = 2 * pairs_of_groups(pixels.size.width);
-    const std::int64_t group = std::int64_t{tiling_.spectrum_rows(lanes_) + lanes_} * lanes_;
-    std::fill(work.surface + used * group, work.surface + column_groups() * group, Complex());
     forward_columns(
         work, pixels.size.width,
         {pixels.data, pixels.pitch, pixels.size, 0, 0, is_centred ? mean_of(right) : 0});
-    forward_rows(work, spectrum_of(right));
+    forward_rows(work, pixels.size.width, spectrum_of(right));
     is_made_[right] = true;
   }
 
@@ -181,34 +172,35 @@ class State final : public PlanState {
 
   template <class Body>
   void each_pair(const Work& work, int columns, const Body& body) const {
-    const int pairs = pairs_of_groups(columns);
-    work.each_group(pairs, [&](int group, Complex* a, Complex* b) {
-      body(GroupPair{group, pairs + group}, a, b);
-    });
+    work.each_group(pairs_of_groups(columns),
+                    [&](int pair, Complex* a, Complex*) { body(pair, a); });
   }
 
   void forward_columns(const Work& work, int columns, const Source& pixels) const {
-    each_pair(work, columns, [&](GroupPair groups, Complex* a, Complex* b) {
-      engine_->forward_columns(groups, problem_.type, pixels, work.surface, a, b);
+    each_pair(work, columns, [&](int pair, Complex* a) {
+      engine_->forward_columns(pair, problem_.type, pixels, work.surface, a);
     });
   }
 
-  void forward_rows(const Work& work, Complex* spectrum) const {
+  void forward_rows(const Work& work, int columns, Complex* spectrum) const {
+    const int pairs = pairs_of_groups(columns);
     work.each_group(row_groups(), [&](int group, Complex* a, Complex*) {
-      engine_->forward_rows(group, work.surface, spectrum + group * group_points(), a);
+      engine_->forward_rows(group, pairs, work.surface, spectrum + group * group_points(), a);
     });
   }
 
   /// Forward transform, product and inverse in one pass where no spectrum is kept, so that a group
-  /// stays in the cache.
-  void rows(const Work& work, const Complex* right) const {
+  /// stays in the cache. It then replaces those rows of the surface that it was made from.
+  void rows(const Work& work, int used_columns, int wanted_columns, const Complex* right) const {
+    const int pairs = pairs_of_groups(wanted_columns);
     work.each_group(row_groups(), [&](int group, Complex* a, Complex* b) {
       const Complex* spectrum = b;
       if (work.spectrum)
         spectrum = work.spectrum + group * group_points();
       else
-        engine_->forward_rows(group, work.surface, b, a);
-      engine_->inverse_rows(group, spectrum, right + group * group_points(), work.surface, a, b);
+        engine_->forward_rows(group, pairs_of_groups(used_columns), work.surface, b, a);
+      engine_->inverse_rows(group, pairs, spectrum, right + group * group_points(), work.surface,
+                            a);
     });
   }
 
@@ -226,21 +218,23 @@ class State final : public PlanState {
     const Problem& p = problem.correlate;
     const auto left = left_of<std::byte>(p, buffers.lefts, left_index);
     const Rect t = tile(p, index);
-    forward_columns(work, tiling_.columns,
+    // What the last tile of a row has beyond its outputs' pixels meets none of them.
+    const int used = std::min(tiling_.columns, t.width + p.right.width - 1);
+    forward_columns(work, used,
                     {left.data, left.pitch, left.size, p.shifts.x + t.x, p.shifts.y + t.y,
                      is_centred ? u8_middle : 0});
-    if (work.spectrum) forward_rows(work, work.spectrum);
+    if (work.spectrum) forward_rows(work, used, work.spectrum);
 
     for (int r = 0; r < buffers.right_count; ++r) {
-      rows(work, spectrum_of(right_at(buffers, left_index, r)));
+      rows(work, used, t.width, spectrum_of(right_at(buffers, left_index, r)));
       const std::int64_t place =
           (std::int64_t{left_index} * buffers.right_count + r) * problem.products_stride() +
           t.y * problem.products_pitch() + t.x;
       const Target target{
           static_cast<std::byte*>(buffers.products) + size_of(problem.products) * place,
           problem.products_pitch(), t.width, t.height};
-      each_pair(work, t.width, [&](GroupPair groups, Complex* a, Complex* b) {
-        engine_->inverse_columns(groups, work.surface, problem.products, target, a, b);
+      each_pair(work, t.width, [&](int pair, Complex* a) {
+        engine_->inverse_columns(pair, work.surface, problem.products, target, a);
       });
     }
   }
@@ -290,7 +284,7 @@ std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   const std::size_t lines = SlotMemory::total(sizes.lines);
   const std::size_t tile =
       SlotMemory::rounded(sizes.tile(problem.max_rights() > 1)) + SlotMemory::line;
-  return lines + tile * (is_parallel_over_tiles(tiling, p) ? slot_count() : 1);
+  return lines + tile * (tiling.runs_in_parallel(p.lefts) ? slot_count() : 1);
 }
 
 constexpr Features features{Feature::u8,
@@ -300,7 +294,11 @@ constexpr Features features{Feature::u8,
                             Feature::several_images,
                             Feature::partial_overlap};
 constexpr Variant<stage::Correlate> not_u16 = {
-    {"fft", Backend::cpu, features, 1}, supports, launch<double>, workspace<double>, plan<double>};
+    {.name = "fft", .backend = Backend::cpu, .features = features, .rank = 1},
+    {.supports = supports,
+     .launch = launch<double>,
+     .workspace = workspace<double>,
+     .plan = plan<double>}};
 
 /// Its products are only ever asked for by name: the places of equal scores may not be the first.
 constexpr Features proposed{Feature::u8, Feature::wide_sums, Feature::pitched_output,
@@ -311,17 +309,30 @@ constexpr Features doubles{Feature::f64, Feature::several_images, Feature::parti
 
 constexpr Variant<stage::Correlate> variants[] = {
     U16Split<U16Splitter, not_u16>::variant(features),
-    {{"fft_single", Backend::cpu, proposed, requested_rank, false},
-     supports_products,
-     launch<float>,
-     workspace<float>,
-     plan<float>,
-     {.quicker_than = "fft"}},
-    {{"fft_double", Backend::cpu, doubles, requested_rank, false},
-     supports,
-     launch<double>,
-     workspace<double>,
-     plan<double>}};
+    {{.name = "fft_single",
+      .backend = Backend::cpu,
+      .features = proposed,
+      .rank = requested_rank,
+      .exact = false},
+     {.supports = supports_products,
+      .launch = launch<float>,
+      .workspace = workspace<float>,
+      .plan = plan<float>,
+      .extra = {.quicker_than = "fft"}}},
+    {{.name = "fft_double",
+      .backend = Backend::cpu,
+      .features = doubles,
+      .rank = requested_rank,
+      .exact = false},
+     {.supports = supports,
+      .launch = launch<double>,
+      .workspace = workspace<double>,
+      .plan = plan<double>}},
+};
+
+const Variant<stage::Correlate>& of_bytes() { return not_u16; }
+
+double error_bound_of_ones(const Problem& p) { return error_bound(choose_tiling(p), p) / 255; }
 
 }  // namespace fft
 

@@ -29,32 +29,29 @@ struct Target {
 
 constexpr int max_lanes = 8;  ///< columns or rows of a group, at most
 
-/// Two groups of columns that are transformed together, one as the real part, the other as the
-/// imaginary part.
-struct GroupPair {
-  int real, imag;
-};
-
 /// The transforms of a tile, in steps on some of its columns or rows (a group, as many as a vector
-/// has lanes), so that groups can run in parallel. A surface holds the data between the column
-/// steps and the row steps; a spectrum holds one group after the other. Both have the rows of
-/// Tiling::spectrum_rows(), and values twice the transform's. `a`, `b`: scratch lines. T: double or
-/// float.
+/// has lanes), so that groups can run in parallel. Columns are transformed by pairs of neighbouring
+/// groups, one as the real part, the other as the imaginary part. A surface holds the data between
+/// the column steps and the row steps, as one transform for each pair; a spectrum, with values
+/// twice the transform's, holds one group of rows after the other, Tiling::spectrum_rows() of them.
+/// `a`, `b`: scratch lines. T: double or float.
 template <class T>
 class Engine {
  public:
   using Complex = std::complex<T>;
   virtual ~Engine() = default;
   virtual int lanes() const = 0;
-  virtual void forward_columns(GroupPair groups, ElementType type, const Source& pixels,
-                               Complex* surface, Complex* a, Complex* b) const = 0;
-  virtual void forward_rows(int group, const Complex* surface, Complex* spectrum,
+  virtual void forward_columns(int pair, ElementType type, const Source& pixels, Complex* surface,
+                               Complex* a) const = 0;
+  /// `pairs`: of columns that were transformed; what lies beyond them is 0.
+  virtual void forward_rows(int group, int pairs, const Complex* surface, Complex* spectrum,
                             Complex* a) const = 0;
-  /// The spectrum times the conjugate of the right's. `spectrum` may be `b`.
-  virtual void inverse_rows(int group, const Complex* spectrum, const Complex* right,
-                            Complex* surface, Complex* a, Complex* b) const = 0;
-  virtual void inverse_columns(GroupPair groups, const Complex* surface, ElementType type,
-                               const Target& target, Complex* a, Complex* b) const = 0;
+  /// The spectrum times the conjugate of the right's. `pairs`: of
+  /// columns that are wanted.
+  virtual void inverse_rows(int group, int pairs, const Complex* spectrum, const Complex* right,
+                            Complex* surface, Complex* a) const = 0;
+  virtual void inverse_columns(int pair, const Complex* surface, ElementType type,
+                               const Target& target, Complex* a) const = 0;
 };
 
 }  // namespace xcorr::cpu::fft

@@ -173,25 +173,12 @@ HWY_INLINE void exchange([[maybe_unused]] hn::Vec<TagOf<T>> (&rows)[lanes_of<T>]
 #endif
 }
 
-/// Transposes a block of lanes x lanes numbers; rows are `stride` numbers apart in both.
+/// Transposes a block of as many rows as a vector has lanes.
 template <class T>
-HWY_INLINE void transpose(const T* from, T* to, std::ptrdiff_t stride) {
-  const TagOf<T> d;
-  hn::Vec<TagOf<T>> rows[lanes_of<T>];
-  for (int r = 0; r < lanes_of<T>; ++r) rows[r] = hn::Load(d, from + r * stride);
+HWY_INLINE void transpose(hn::Vec<TagOf<T>> (&rows)[lanes_of<T>]) {
   exchange<1, T>(rows);
   exchange<2, T>(rows);
   exchange<4, T>(rows);
-  for (int r = 0; r < lanes_of<T>; ++r) hn::Store(rows[r], d, to + r * stride);
-}
-
-/// The same for contiguous complex vectors.
-template <class T>
-HWY_INLINE void transpose(const std::complex<LanesOf<T>>* from, std::complex<LanesOf<T>>* to) {
-  const auto* source = reinterpret_cast<const T*>(from);
-  auto* target = reinterpret_cast<T*>(to);
-  transpose(source, target, 2 * lanes_of<T>);
-  transpose(source + lanes_of<T>, target + lanes_of<T>, 2 * lanes_of<T>);
 }
 
 }  // namespace xcorr::cpu::fft::HWY_NAMESPACE

@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "cpu/common/common.hpp"
 
@@ -19,54 +21,106 @@ struct Tiling {
 
   std::int64_t points() const { return std::int64_t{columns} * rows; }
   std::int64_t tiles() const { return std::int64_t{tiles_x} * tiles_y; }
+  /// With enough tiles each slot works on its own; otherwise all work on one.
+  bool runs_in_parallel(int lefts) const { return lefts * tiles() >= 2 * slot_count(); }
   /// Rows of a spectrum, in groups of so many: the upper half, the middle one and what fills up.
   int spectrum_rows(int lanes) const { return rows / 2 + lanes; }
 };
 
-/// The next size 16 * 4^a 3^b 5^c: whole vectors of columns, and no pass of radix 2, which costs
-/// KissFFT nearly what one of radix 4 does.
+/// What a transform of a size costs a point, in operations and accesses to memory, and the radix to
+/// begin with.
+struct TransformCost {
+  double cost;
+  int radix;
+};
+
+inline TransformCost cost_of_transform(int size) {
+  if (size == 1) return {0, 1};
+  TransformCost best{std::numeric_limits<double>::infinity(), 0};
+  constexpr std::pair<int, double> radices[] = {{8, 13.5}, {6, 13.6}, {10, 19},
+                                                {4, 10},   {5, 16},   {3, 11}};
+  for (const auto& [radix, cost] : radices) {
+    if (size % radix) continue;
+    const double all = cost + cost_of_transform(size / radix).cost;
+    if (all < best.cost) best = {all, radix};
+  }
+  return best;
+}
+
+/// Of the cheapest way to a transform of so many points.
+inline std::vector<int> radices_of(int size) {
+  std::vector<int> radices;
+  for (; size > 1; size /= radices.back()) radices.push_back(cost_of_transform(size).radix);
+  return radices;
+}
+
+/// The next size 16 * 2^a 3^b 5^c: whole vectors of columns.
 inline int next_fast_size(int size) {
   while (true) {
     size = static_cast<int>(ceil_div(size, 16)) * 16;
     int rest = size;
-    for (int radix : {4, 3, 5})
+    for (int radix : {2, 3, 5})
       while (rest % radix == 0) rest /= radix;
     if (rest == 1) return size;
     ++size;
   }
 }
 
-/// Relative time of a tile, as measured (64 x 64 and 400 x 300 in 1080p, 1 and 2 MiB of
-/// second-level cache): constant per point while half a surface of complex doubles is small, then
-/// bound by memory.
-inline double tile_cost(const Tiling& t) {
-  const double points = static_cast<double>(t.points()), bytes = 8 * points;
-  return points * (bytes > 8e6 ? 2.5 : bytes > 3.3e6 ? 1.7 : bytes > 1.2e6 ? 1.25 : 1.0);
+/// A transform's size along one axis, the outputs that it gives, and how many it takes.
+struct Piece {
+  int size, useful, count;
+  double cost;  ///< of a point
+
+  std::int64_t points() const { return std::int64_t{size} * count; }
+};
+
+/// The sizes that may be worth it, ascending: all smaller ones compute more points altogether.
+inline std::vector<Piece> pieces_of(int right, int shifts) {
+  std::vector<Piece> pieces;
+  const int largest = next_fast_size(right + shifts - 1);
+  for (int size = next_fast_size(right); size <= largest; size = next_fast_size(size + 1)) {
+    const int useful = std::min(size - right + 1, shifts);
+    Piece piece{size, useful, static_cast<int>(ceil_div(shifts, useful)), 0};
+    if (!pieces.empty() && piece.points() >= pieces.back().points()) continue;
+    piece.cost = cost_of_transform(size).cost;
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
+/// Relative time of a tile, as measured (64 x 64 in 1080p, 2 MiB of second-level cache for two
+/// threads): what the transforms cost and what is done besides, which is more where a tile and a
+/// right's spectrum leave the cache.
+inline double tile_cost(const Piece& columns, const Piece& rows) {
+  const double points = static_cast<double>(columns.size) * rows.size, bytes = 16 * points;
+  const double memory = bytes > 1.6e7    ? 2.5
+                        : bytes > 6e6    ? 1.8
+                        : bytes > 2.4e6  ? 1.5
+                        : bytes > 1.25e6 ? 1.3
+                                         : 1.0;
+  return points * (columns.cost + rows.cost + 40) * memory;
 }
 
 /// The cheapest division of the shifts.
 inline Tiling choose_tiling(const Problem& p) {
-  const auto each_size = [](int right, int shifts, auto&& body) {
-    const int largest = next_fast_size(right + shifts - 1);
-    for (int size = next_fast_size(right); size <= largest; size = next_fast_size(size + 1))
-      body(size, std::min(size - right + 1, shifts));
-  };
+  const std::vector<Piece> rows = pieces_of(p.right.height, p.shifts.height);
   Tiling best;
   double least = std::numeric_limits<double>::infinity();
-  each_size(p.right.width, p.shifts.width, [&](int columns, int useful_columns) {
-    each_size(p.right.height, p.shifts.height, [&](int rows, int useful_rows) {
-      const Tiling t{columns,
-                     rows,
-                     useful_columns,
-                     useful_rows,
-                     static_cast<int>(ceil_div(p.shifts.width, useful_columns)),
-                     static_cast<int>(ceil_div(p.shifts.height, useful_rows))};
-      const double cost = static_cast<double>(t.tiles()) * tile_cost(t);
-      if (cost >= least) return;
+  for (const Piece& x : pieces_of(p.right.width, p.shifts.width))
+    for (const Piece& y : rows) {
+      const Tiling t{x.size, y.size, x.useful, y.useful, x.count, y.count};
+      const std::int64_t tiles = p.lefts * t.tiles(), slots = slot_count();
+      // Threads wait for each other between the steps of a tile that they share.
+      const double rounds = t.runs_in_parallel(p.lefts)
+                                ? static_cast<double>(ceil_div(tiles, slots) * slots)
+                                : 1.15 * static_cast<double>(tiles);
+      // A right's own spectrum takes half a tile's time.
+      const double work = rounds + 0.4 * static_cast<double>(p.total_rights());
+      const double cost = work * tile_cost(x, y);
+      if (cost >= least) continue;
       least = cost;
       best = t;
-    });
-  });
+    }
   return best;
 }
 

@@ -17,7 +17,7 @@ struct U16Splitter {
   static Status split(const Images16& from, void* planes, Stream) {
     const U16SplitLayout layout{from.size};
     auto* const bytes = static_cast<std::uint8_t*>(planes);
-    tbb::parallel_for(std::int64_t{0}, from.count * from.size.height, [&](std::int64_t row) {
+    parallel_for(std::int64_t{0}, from.count * from.size.height, [&](std::int64_t row) {
       const std::int64_t image = row / from.size.height, y = row % from.size.height;
       const auto* pixels = reinterpret_cast<const std::uint16_t*>(
           static_cast<const std::byte*>(from.data) + image * from.stride + y * from.pitch);
@@ -35,7 +35,7 @@ struct U16Splitter {
                         unsigned long long* out, Stream) {
     const int width = sums.size.width, height = sums.size.height;
     const auto run = [&]<class T>() {
-      tbb::parallel_for(std::int64_t{0}, std::int64_t{height} * sums.rights, [&](std::int64_t row) {
+      parallel_for(std::int64_t{0}, std::int64_t{height} * sums.rights, [&](std::int64_t row) {
         const auto r = static_cast<int>(row / height);
         const std::int64_t y = row % height;
         for (int x = 0; x < width; ++x)

@@ -111,7 +111,7 @@ Status launch(const stage::Deform::Problem& p, const Device&, const stage::Defor
   const FieldOnGrid field{b.vectors, p.grid};
   const SplineImage image{b.coefficients, p.size};
   const Size made = p.deformed_size();
-  tbb::parallel_for(0, made.height, [&](int y) {
+  parallel_for(0, made.height, [&](int y) {
     Places places;
     for (int x = 0; x < made.width; x += block) {
       const int count = std::min(block, made.width - x);
@@ -130,7 +130,10 @@ Status launch(const stage::Deform::Problem& p, const Device&, const stage::Defor
 }
 
 constexpr Variant<stage::Deform> table[] = {
-    {{"deform", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "deform",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace deform

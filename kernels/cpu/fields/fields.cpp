@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What becomes of a field between its passes, on the CPU: a row of the grid a task.
+// The stages between the passes of a field, on the CPU: one task per row of the grid.
 #include "cpu/common/common.hpp"
 #include "stages/fields/predict.hpp"
 #include "stages/fields/smooth_field.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
                 PlanState*) {
-  tbb::parallel_for(0, p.grid.height, [&](int y) {
+  parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x)
       b.validated[std::int64_t{y} * p.grid.width + x] = validated(
           p.limits, b.vectors, p.grid, x, y,
@@ -22,7 +22,7 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
 
 Status smooth(const stage::SmoothField::Problem& p, const Device&,
               const stage::SmoothField::Buffers& b, PlanState*) {
-  tbb::parallel_for(0, p.grid.height, [&](int y) {
+  parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.grid.width + x;
       b.smoothed[at] = p.filled ? filled(p.weight, b.vectors, p.grid, x, y)
@@ -35,7 +35,7 @@ Status smooth(const stage::SmoothField::Problem& p, const Device&,
 
 Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
                PlanState*) {
-  tbb::parallel_for(0, p.to.count.height, [&](int y) {
+  parallel_for(0, p.to.count.height, [&](int y) {
     for (int x = 0; x < p.to.count.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.to.count.width + x;
       b.windows[at] = p.explicit_places ? predicted(p, b.vectors, b.vectors[at],
@@ -50,13 +50,13 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {
-    {{"validate", Backend::cpu, {}}, supports_all, validate},
+    {{.name = "validate", .backend = Backend::cpu}, {.launch = validate}},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
-    {{"smooth_field", Backend::cpu, {}}, supports_all, smooth},
+    {{.name = "smooth_field", .backend = Backend::cpu}, {.launch = smooth}},
 };
 constexpr Variant<stage::Predict> predict_table[] = {
-    {{"predict", Backend::cpu, {}}, supports_all, predict},
+    {{.name = "predict", .backend = Backend::cpu}, {.launch = predict}},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares of windows on the CPU, a window a task. What a window brings (weighted pixels and
-// derivatives) is laid out once in rows of whole vectors; a step reads the frame for a row of
+// Least squares of windows on the CPU, one task per window. What a window brings (weighted pixels
+// and derivatives) is laid out once in rows of whole vectors; a step reads the frame for a row of
 // vectors, where neighbouring pixels mostly have neighbouring coefficients, and adds up.
 #include "cpu/common/simd.hpp"
 
@@ -338,10 +338,10 @@ Status launch(const stage::Fit::Problem& p, const Device&, const stage::Fit::Buf
 }
 
 constexpr Variant<stage::Fit> table[] = {
-    {{"fit", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "fit",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace fit

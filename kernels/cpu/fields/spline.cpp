@@ -135,10 +135,10 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
 }
 
 constexpr Variant<stage::Spline> table[] = {
-    {{"spline", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "spline",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace spline

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of bytes on the CPU, a window a task; windows of which not all pixels count
-// are searched like those of words. Sums over the windows of the frame, which neighbours share, are
-// those of the whole frame where windows are dense.
+// Searches of windows of bytes on the CPU, one task per window; windows of which not all pixels
+// count are searched like those of words. Sums over the windows of the frame, which neighbours
+// share, are those of the whole frame where windows are dense.
 #include <algorithm>
 
 #include "cpu/common/common.hpp"
@@ -111,10 +111,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search", Backend::cpu, {Feature::u8, Feature::mask, Feature::ensemble}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "window_search",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::ensemble}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace window_search

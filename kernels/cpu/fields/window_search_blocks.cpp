@@ -171,13 +171,11 @@ Status launch(const stage::WindowSearch::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_blocks",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::ensemble},
-      1},
-     supports,
-     launch,
-     workspace},
+    {{.name = "window_search_blocks",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::ensemble},
+      .rank = 1},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace window_search_blocks

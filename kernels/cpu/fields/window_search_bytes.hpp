@@ -90,7 +90,7 @@ class ByteSquares {
     const FrameScratch s(p, places.size());
     auto* const sums = reinterpret_cast<std::uint32_t*>(memory + s.sums);
     auto* const squares = reinterpret_cast<std::uint32_t*>(memory + s.squares);
-    sum_windows(frame_windows(p, places).correlate,
+    sum_windows(frame_windows(p, places),
                 {{memory + s.of_sums, b.stream}, b.frame, nullptr, sums, squares});
     return {sums, squares, places.width};
   }

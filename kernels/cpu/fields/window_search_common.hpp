@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the searches of windows on the CPU do with the scores of all places of a window.
+// From the scores of all places of an interrogation window to its vector, for the searches on the
+// CPU.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of u16 and f32 on the CPU, a window a task, and of bytes of which not all
+// Searches of windows of u16 and f32 on the CPU, one task per window, and of bytes of which not all
 // count. Sums over the windows of the frame are put together from those of neighbours, or under a
 // mask summed like the products.
 #include "cpu/fields/window_search_u16_f32.hpp"
@@ -102,12 +102,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_u16_f32",
-      Backend::cpu,
-      {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "window_search_u16_f32",
+      .backend = Backend::cpu,
+      .features = {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace window_search_u16_f32

@@ -11,6 +11,9 @@
 #include "cpu/image/luma-inl.hpp"
 
 #if HWY_ONCE
+#include <algorithm>
+#include <utility>
+
 namespace xcorr::cpu {
 namespace luma {
 
@@ -18,15 +21,26 @@ HWY_EXPORT(convert_row);
 
 Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
               PlanState*) {
+  const int width = p.pixels().width;
+  int done = -1;  // the row of pixels that the last row is made of
   for (int y = 0; y < p.size.height; ++y) {
-    HWY_DYNAMIC_DISPATCH(convert_row)
-    (p.layout, b.pixels + y * p.pitch, p.size.width, b.luma + y * p.luma_pitch);
+    std::uint8_t* const row = b.luma + y * p.luma_pitch;
+    const int from = (p.odd_y + y) >> p.halved_y;
+    if (std::exchange(done, from) == from) {
+      std::copy_n(row - p.luma_pitch, p.size.width, row);
+      continue;
+    }
+    HWY_DYNAMIC_DISPATCH(convert_row)(p.layout, b.pixels + from * p.pitch, width, row);
+    // From the end, where there is room.
+    if (p.halved_x)
+      for (int x = p.size.width - 1; x > 0; --x) row[x] = row[(p.odd_x + x) >> 1];
   }
   return {};
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"luma", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "luma", .backend = Backend::cpu, .features = {Feature::u8, Feature::subsampled}},
+     {.launch = launch}},
 };
 
 }  // namespace luma

@@ -179,13 +179,11 @@ std::size_t workspace(const stage::Filter::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::Filter> variants[] = {
-    {{"separable",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_images,
-       Feature::pitched_output}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "separable",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_images,
+                   Feature::pitched_output}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace separable

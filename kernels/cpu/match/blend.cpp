@@ -57,7 +57,10 @@ Status launch(const stage::Blend::Problem& p, const Device&, const stage::Blend:
 }
 
 constexpr Variant<stage::Blend> variants[] = {
-    {{"blend", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "blend",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace blend

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores after the contrast test, a row of all templates a task, in plain loops that the compiler
-// vectorises.
+// Scores after the contrast test, one task per row of all templates, in plain loops that the
+// compiler vectorises.
 #include "stages/match/contrast_filter.hpp"
 
 #include "cpu/common/common.hpp"
@@ -29,17 +29,24 @@ void contrast_filter(const stage::ContrastFilter::Problem& p,
   const auto* sums = static_cast<const Sum*>(b.window_sums);
   const auto* squares = static_cast<const Squares*>(b.window_squares);
   const float none = no_match(info(p.method).minimum);
-  tbb::parallel_for(0, shifts.height, [&](int y) {
+  const int planes = p.correlate.planes;
+  const std::int64_t plane = windows_of(p.correlate);
+  parallel_for(0, shifts.height, [&](int y) {
     const std::int64_t row = std::int64_t{y} * shifts.width;
     for (int r = 0; r < b.right_count; ++r) {
       const std::int64_t first = r * shifts.size().area() + row;
       float* const contrast_filtered = b.contrast_filtered + first;
       orient(p.contrast.polarity, b.scores + first, contrast_filtered, shifts.width);
       if (!(p.contrast.least > 0)) continue;
-      for (int x = 0; x < shifts.width; ++x)
-        if (lacks_contrast(n, static_cast<T>(sums[row + x]), static_cast<T>(squares[row + x]),
-                           p.contrast.least))
-          contrast_filtered[x] = none;
+      for (int x = 0; x < shifts.width; ++x) {
+        T variance = 0;
+        for (int c = 0; c < planes; ++c) {
+          const std::int64_t at = c * plane + row + x;
+          const auto sum = static_cast<T>(sums[at]);
+          variance += n2_covariance(n, static_cast<T>(squares[at]), sum, sum);
+        }
+        if (lacks_contrast(n, variance, planes, p.contrast.least)) contrast_filtered[x] = none;
+      }
     }
   });
 }
@@ -58,7 +65,8 @@ Status launch(const stage::ContrastFilter::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::ContrastFilter> variants[] = {
-    {{"contrast_filter", Backend::cpu, match_features}, supports_all, launch},
+    {{.name = "contrast_filter", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -131,7 +131,7 @@ template <class Pixel, class PrefixSum>
 void make_prefix_sums(const Problem& p, const stage::WindowSums::Buffers& b) {
   const auto left = left_of<Pixel>(p, b.lefts, 0);
   const PrefixRows<PrefixSum> rows(p, b.workspace);
-  tbb::parallel_for(0, p.left.height, [&](int y) {
+  parallel_for(0, p.left.height, [&](int y) {
     const Pixel* f = left.row(y);
     PrefixSum *sums = rows.sums(y), *squares = rows.squares(y);
     sums[0] = squares[0] = 0;
@@ -148,7 +148,7 @@ Status launch(const stage::WindowSums::Problem& problem, const Device&,
   if (p.type == ElementType::u8) make_prefix_sums<std::uint8_t, std::uint32_t>(p, b);
   if (p.type == ElementType::u16) make_prefix_sums<std::uint16_t, std::uint64_t>(p, b);
   const std::size_t sum = size_of(window_sum_type(p)), square = size_of(window_square_type(p));
-  tbb::parallel_for(0, p.shifts.height, [&](int y) {
+  parallel_for(0, p.shifts.height, [&](int y) {
     const std::int64_t place = std::int64_t{y} * p.shifts.width;
     HWY_DYNAMIC_DISPATCH(run)
     ({&p, &static_cast<const Runs*>(state)->runs, is_integral(p.type) ? b.workspace : b.lefts, y,
@@ -173,13 +173,10 @@ bool supports(const stage::WindowSums::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
-    {{"masked_window_sums",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
-     supports,
-     launch,
-     workspace,
-     plan},
+    {{.name = "masked_window_sums",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
+     {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace masked_window_sums

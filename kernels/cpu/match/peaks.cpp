@@ -113,7 +113,7 @@ void find(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buf
         buffers.scores + i * p.shifts.size().area(), p.shifts.size(),
         static_cast<float>(score_limit(problem.method, problem.threshold,
                                        static_cast<double>(problem.pixels()),
-                                       buffers.template_sums[r]))};
+                                       sums_of_right(p, buffers.template_sums, r)))};
     Found found{static_cast<Candidate*>(buffers.workspace)};
     constexpr int rows = 16;
     parallel_slots(slot_count(), ceil_div(p.shifts.height, rows), [&](int, std::int64_t band) {
@@ -141,7 +141,8 @@ std::size_t workspace(const stage::Peaks::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::Peaks> variants[] = {
-    {{"peaks", Backend::cpu, match_features}, supports_all, launch, workspace},
+    {{.name = "peaks", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -17,17 +17,18 @@ struct Window {
   int x, y;   ///< element of the output
 
   template <class T>
-  Matrix<T> pixels() const {
+  Matrix<T> pixels(int plane) const {
     const Problem& p = problem.correlate;
-    auto window = left_of<T>(p, buffers.lefts, 0);
+    auto window = left_of<T>(p, buffers.lefts, 0, plane);
     window.data = reinterpret_cast<const std::byte*>(window.row(p.shifts.y + y) + p.shifts.x + x);
     window.size = p.right;
     return window;
   }
   /// Its value in a surface with one for each output.
   template <class T>
-  std::int64_t value_in(const void* surface) const {
-    const std::int64_t place = std::int64_t{y} * problem.correlate.shifts.width + x;
+  std::int64_t value_in(const void* surface, int plane) const {
+    const Problem& p = problem.correlate;
+    const std::int64_t place = plane * windows_of(p) + std::int64_t{y} * p.shifts.width + x;
     return static_cast<std::int64_t>(static_cast<const T*>(surface)[place]);
   }
 };
@@ -59,20 +60,20 @@ std::int64_t product_of(const Matrix<std::uint16_t>& window, const Matrix<std::u
 
 /// Pixels of integers: integers. The sums over the window exist already.
 template <class Pixel>
-double exact_score(const Window& w, const Matrix<Pixel>& right) {
+ScoreTerms<TermOf<Pixel>> terms_of(const Window& w, const Matrix<Pixel>& right, int plane) {
   const stage::Refine::Buffers& b = w.buffers;
   const Problem& p = w.problem.correlate;
-  const TemplateSums& sums = b.template_sums[w.right];
+  const TemplateSums& sums = b.template_sums[std::int64_t{plane} * p.rights + w.right];
   const auto value_in = [&](const void* surface, ElementType type) {
-    return type == ElementType::u64 ? w.value_in<std::uint64_t>(surface)
-                                    : w.value_in<std::uint32_t>(surface);
+    return type == ElementType::u64 ? w.value_in<std::uint64_t>(surface, plane)
+                                    : w.value_in<std::uint32_t>(surface, plane);
   };
   using Term = TermOf<Pixel>;
-  return score(w.problem.method,
-               WindowTerms<Term>{w.problem.pixels(), product_of(w.pixels<Pixel>(), right),
-                                 value_in(b.window_sums, window_sum_type(p)),
-                                 value_in(b.window_squares, window_square_type(p)),
-                                 static_cast<Term>(sums.sum), static_cast<Term>(sums.squares)});
+  return ScoreTerms<Term>(
+      WindowTerms<Term>{w.problem.pixels(), product_of(w.pixels<Pixel>(plane), right),
+                        value_in(b.window_sums, window_sum_type(p)),
+                        value_in(b.window_squares, window_square_type(p)),
+                        static_cast<Term>(sums.sum), static_cast<Term>(sums.squares)});
 }
 
 /// Float pixels: two passes in double. All sums add in the same order, so that a copy has equal
@@ -99,12 +100,7 @@ class FloatTerms {
 
   CentredTerms total() const {
     CentredTerms total = sums_[0];
-    for (int k = 1; k < parts; ++k)
-      for (double CentredTerms::*sum :
-           {&CentredTerms::left_squares, &CentredTerms::right_squares, &CentredTerms::product,
-            &CentredTerms::difference, &CentredTerms::left_variance_sum,
-            &CentredTerms::right_variance_sum, &CentredTerms::covariance})
-        total.*sum += sums_[k].*sum;
+    for (int k = 1; k < parts; ++k) total += sums_[k];
     return total;
   }
 
@@ -132,30 +128,38 @@ class FloatTerms {
   CentredTerms sums_[parts] = {};
 };
 
-template <>
-double exact_score(const Window& w, const Matrix<float>& right) {
-  const auto score_by = [&](auto weight) {
-    return score(w.problem.method, FloatTerms(w.pixels<float>(), right,
-                                              static_cast<double>(w.problem.pixels()), weight)
-                                       .total());
+CentredTerms terms_of(const Window& w, const Matrix<float>& right, int plane) {
+  const auto terms_by = [&](auto weight) {
+    return FloatTerms(w.pixels<float>(plane), right, static_cast<double>(w.problem.pixels()),
+                      weight)
+        .total();
   };
   const std::uint8_t* mask = w.buffers.mask;
   const std::int64_t width = right.size.width;
-  if (mask) return score_by([=](int x, int y) -> double { return mask[y * width + x]; });
-  return score_by([](int, int) { return 1.0; });
+  if (mask) return terms_by([=](int x, int y) -> double { return mask[y * width + x]; });
+  return terms_by([](int, int) { return 1.0; });
+}
+
+/// Over all planes.
+template <class T>
+double exact_score(const Window& w) {
+  const Problem& p = w.problem.correlate;
+  const auto of_plane = [&](int plane) {
+    return terms_of(w, right_of<T>(p, w.buffers.templates, w.right, plane), plane);
+  };
+  auto terms = of_plane(0);
+  for (int plane = 1; plane < p.planes; ++plane) terms += of_plane(plane);
+  return score(w.problem.method, terms);
 }
 
 template <class T>
 RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::Buffers& buffers,
                     int r, const Candidate& at) {
   const Problem& p = problem.correlate;
-  const auto right = right_of<T>(p, buffers.templates, r);
-  const auto score_at = [&](int x, int y) {
-    return exact_score({problem, buffers, r, x, y}, right);
-  };
+  const auto score_at = [&](int x, int y) { return exact_score<T>({problem, buffers, r, x, y}); };
   RefinedPeak peak{score_at(at.x, at.y), 0, 0, at.x, at.y};
   if (!problem.subpixel ||
-      stage::stays_whole(problem, buffers.template_sums[r], oriented(problem.polarity, peak.score)))
+      stage::stays_whole(problem, buffers.template_sums, r, oriented(problem.polarity, peak.score)))
     return peak;
   const bool whole_x = at.x > 0 && at.x + 1 < p.shifts.width;
   const bool whole_y = at.y > 0 && at.y + 1 < p.shifts.height;
@@ -182,7 +186,7 @@ Status launch(const stage::Refine::Problem& problem, const Device&,
   std::copy_n(buffers.counts + buffers.first_right, buffers.right_count,
               buffers.peak_counts + buffers.first_right);
   const std::int64_t places = std::int64_t{buffers.right_count} * problem.max_peaks;
-  tbb::parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
+  parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
     const int r = buffers.first_right + static_cast<int>(place / problem.max_peaks);
     const std::int64_t i = place % problem.max_peaks;
     if (i >= buffers.counts[r]) return;
@@ -193,7 +197,7 @@ Status launch(const stage::Refine::Problem& problem, const Device&,
 }
 
 constexpr Variant<stage::Refine> variants[] = {
-    {{"refine", Backend::cpu, match_features}, supports_all, launch},
+    {{.name = "refine", .backend = Backend::cpu, .features = match_features}, {.launch = launch}},
 };
 
 }  // namespace

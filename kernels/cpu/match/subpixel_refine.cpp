@@ -44,15 +44,17 @@ struct Images {
   double mean;
   Element<T>* scratch;
 
-  explicit Images(const Job& job)
+  Images(const Job& job, int plane)
       : inset(job.buffers->inset),
-        mean(job.problem->mean(job.buffers->template_sums[job.right])),
+        mean(job.problem->mean(
+            job.buffers
+                ->template_sums[std::int64_t{plane} * job.problem->correlate.rights + job.right])),
         scratch(static_cast<Element<T>*>(job.scratch)) {
     const Problem& p = job.problem->correlate;
-    window = left_of<T>(p, job.buffers->lefts, 0);
+    window = left_of<T>(p, job.buffers->lefts, 0, plane);
     window.data += (p.shifts.y + job.at.y) * window.pitch +
                    (p.shifts.x + job.at.x) * static_cast<std::int64_t>(sizeof(T));
-    pattern = right_of<T>(p, job.buffers->templates, job.right);
+    pattern = right_of<T>(p, job.buffers->templates, job.right, plane);
   }
 
   /// The terms but for the last of the template's pixel there.
@@ -182,16 +184,21 @@ HWY_FLATTEN void add_rows(const Images<T>& images, int first, int end, PlaceSums
 
 template <class T>
 FittedPlace place_as(const Job& job) {
-  const Images<T> images(job);
-  PlaceSumsOf<Sum<T>> sums{};
-  const Size size = images.pattern.size;
+  PlaceSumsOf<Sum<T>> sums[color_planes] = {};
+  const Size size = job.problem->correlate.right;
+  const int planes = job.problem->correlate.planes;
   const int rows = rows_at_a_time<T>(size), last = size.height - PlaceSums::reach;
-  if (size.width > 2 * PlaceSums::reach)  // no pixel of a narrower template takes part
-    for (int y = PlaceSums::reach; y < last; y += rows)
-      add_rows(images, y, std::min(y + rows, last), sums);
+  for (int plane = 0; plane < planes; ++plane) {
+    const Images<T> images(job, plane);
+    if (size.width > 2 * PlaceSums::reach)  // no pixel of a narrower template takes part
+      for (int y = PlaceSums::reach; y < last; y += rows)
+        add_rows(images, y, std::min(y + rows, last), sums[plane]);
+  }
+  PlaceSumsOf<double> all;
+  for (int k = 0; k < PlaceSums::count; ++k) all.of[k] = sum_of_planes(sums, planes, k);
   PlaceSolution solutions[PlaceSums::shifts];
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
-    solutions[shift] = place_solution(sums, shift);
+    solutions[shift] = place_solution(all, shift);
   return fitted_place(solutions, job.problem->polarity);
 }
 
@@ -228,7 +235,7 @@ Status launch(const stage::SubpixelRefine::Problem& problem, const Device&,
     if (i >= b.counts[r]) return;
     const Candidate& at = b.candidates[index];
     b.fits[index] = {0, 0, 0};
-    if (stage::stays_whole(problem, b.template_sums[r], at.score) || !can_be_fitted(at, p.shifts))
+    if (stage::stays_whole(problem, b.template_sums, r, at.score) || !can_be_fitted(at, p.shifts))
       return;
     b.fits[index] = HWY_DYNAMIC_DISPATCH(place)({&problem, &b, r, at, memory.of(slot)});
   });
@@ -239,8 +246,13 @@ std::size_t workspace(const stage::SubpixelRefine::Problem& problem, const Devic
   return SlotMemory::total(slot_bytes(problem.correlate));
 }
 
+bool supports(const stage::SubpixelRefine::Problem& p, const Device&) {
+  return p.correlate.planes <= color_planes;
+}
+
 constexpr Variant<stage::SubpixelRefine> variants[] = {
-    {{"subpixel_refine", Backend::cpu, match_features}, supports_all, launch, workspace},
+    {{.name = "subpixel_refine", .backend = Backend::cpu, .features = match_features},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace subpixel_refine

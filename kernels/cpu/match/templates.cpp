@@ -82,9 +82,10 @@ Status template_sums(const stage::TemplateSums::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::TemplateSums> table[] = {
-    {{"template_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     template_sums},
+    {{.name = "template_sums",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = template_sums}},
 };
 
 }  // namespace

@@ -12,9 +12,12 @@ Status launch_window_sums(const stage::WindowSums::Problem& problem, const Devic
                           const stage::WindowSums::Buffers& buffers, PlanState* state = nullptr);
 std::size_t window_sums_workspace(const stage::WindowSums::Problem& problem, const Device& device);
 
-/// The same of integers by the calling thread. The workspace of one slot suffices:
-/// window_sums_slot().
-void sum_windows(const Problem& p, const stage::WindowSums::Buffers& buffers);
+/// The same by the calling thread, of bytes and words of any problem, of floats of one that is no
+/// larger than window_tile(). The workspace of one slot suffices: window_sums_slot().
+void sum_windows(const stage::WindowSums::Problem& problem,
+                 const stage::WindowSums::Buffers& buffers);
 std::size_t window_sums_slot(const Problem& p);
+/// Shifts that are treated at a time.
+Size window_tile(const Problem& p);
 
 }  // namespace xcorr::cpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The choice among candidates on the CPU. Of many few are wanted, so they are sorted some at a
-// time, until enough are kept.
+// The choice among candidates on the CPU. Few of many are wanted, so some at a time are sorted
+// until enough are kept.
 #pragma once
 
 #include <algorithm>

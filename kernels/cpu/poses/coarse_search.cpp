@@ -105,12 +105,10 @@ std::size_t workspace(const stage::CoarseSearch::Problem& p, const Device&) {
 bool supports(const stage::CoarseSearch::Problem& p, const Device&) { return p.is_countable(); }
 
 constexpr Variant<stage::CoarseSearch> variants[] = {
-    {{"coarse_search",
-      Backend::cpu,
-      {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
-     supports,
-     launch,
-     workspace},
+    {{.name = "coarse_search",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace coarse_search

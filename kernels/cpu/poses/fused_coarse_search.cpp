@@ -180,10 +180,10 @@ bool supports(const stage::FusedCoarseSearch::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::FusedCoarseSearch> variants[] = {
-    {{"direct_cells", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}},
-     supports,
-     launch,
-     workspace},
+    {{.name = "direct_cells",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace fused_coarse_search

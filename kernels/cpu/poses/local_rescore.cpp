@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of turned templates at the places round the expected ones on the CPU, an image a
-// task.
+// Exact scores of warped templates at the places near the expected ones on the CPU, one task per
+// image.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -125,26 +125,36 @@ RescoredPlace local_rescore(const stage::LocalRescore::Problem& p,
                             const stage::LocalRescore::Try& one) {
   const WarpMap map = stage::LocalRescore::map_of(p, b, one);
   const Size size{map.width, map.height};
-  std::vector<T> image(size.area());
+  std::vector<T> image(p.planes * size.area());
   std::vector<std::uint8_t> mask(size.area());
-  const WarpedTemplate from(p.pyramid, row_of<T>(b.pixels, 0, 0), b.mask, map.level);
-  const WarpedTemplateSums right = warped(from, map, map.width, image.data(), mask.data());
+  std::vector<WarpedTemplateSums> rights;
+  for (int plane = 0; plane < p.planes; ++plane) {
+    const T* const pixels = row_of<T>(b.pixels, 0, 0) + plane * p.pyramid.area();
+    const WarpedTemplate from(p.pyramid, pixels, b.mask, map.level);
+    rights.push_back(warped(from, map, map.width, image.data() + plane * size.area(), mask.data()));
+  }
   const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
   const bool minimum = info(p.method).minimum;
   const int reach = stage::LocalRescore::reach;
   RescoredPlace best{};
-  if (right.counted == 0) return best;
+  if (rights[0].counted == 0) return best;
+  const auto terms_at = [&](int x, int y, int plane) {
+    const Sums<T> sums =
+        compared(Job<T>{row_of<T>(b.frame + plane * p.plane, p.pitch, y) + x, p.pitch,
+                        image.data() + plane * size.area(), mask.data(), size.width, size.height});
+    const WarpedTemplateSums& right = rights[plane];
+    using Term = TermOf<T>;
+    return ScoreTerms<Term>(WindowTerms<Term>{Term(right.counted), sums.product, sums.sum,
+                                              sums.squares, Term(right.sums.sum),
+                                              Term(right.sums.squares)});
+  };
   for (int y = expected.top() - reach; y <= expected.top() + reach; ++y)
     for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
       if (x < 0 || y < 0 || x > p.frame.width - size.width || y > p.frame.height - size.height)
         continue;
-      const Sums<T> sums = compared(Job<T>{row_of<T>(b.frame, p.pitch, y) + x, p.pitch,
-                                           image.data(), mask.data(), size.width, size.height});
-      using Term = TermOf<T>;
-      const WindowTerms<Term> terms{
-          Term(right.counted), sums.product,         sums.sum,
-          sums.squares,        Term(right.sums.sum), Term(right.sums.squares)};
-      if (!p.admits(terms.n, terms.left_sum, terms.left_squares)) continue;
+      auto terms = terms_at(x, y, 0);
+      for (int plane = 1; plane < p.planes; ++plane) terms += terms_at(x, y, plane);
+      if (!p.admits(terms.n, terms.left_variance)) continue;
       const double here = score(p.method, terms);
       if (!best.is_inside || p.better(minimum, here, best.score))
         best = {here, 2 * x + size.width - 1, 2 * y + size.height - 1, one.pose, 1, 0};
@@ -155,7 +165,7 @@ RescoredPlace local_rescore(const stage::LocalRescore::Problem& p,
 template <class T>
 void local_rescore_all(const stage::LocalRescore::Problem& p,
                        const stage::LocalRescore::Buffers& b) {
-  tbb::parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
+  parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
     const stage::LocalRescore::Try one =
         stage::LocalRescore::try_of(p, b, i / p.tries(), i % p.tries());
     b.found[i] = one.exists ? local_rescore<T>(p, b, one) : RescoredPlace{};
@@ -172,11 +182,11 @@ Status launch(const stage::LocalRescore::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
-     supports_all,
-     launch},
+    {{.name = "local_rescore",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast,
+                   Feature::planes}},
+     {.launch = launch}},
 };
 
 }  // namespace local_rescore

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the CPU, a pose a task.
+// Least squares on the CPU, one task per pose.
 #include "stages/poses/pose_refine.hpp"
+
+#include <vector>
+
 #include "cpu/common/common.hpp"
 
 namespace xcorr::cpu {
@@ -9,22 +12,35 @@ namespace {
 
 /// Calls visit(x, smoothed pixel) for the pixels of a row that take part.
 template <class Visit>
-void for_row(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b, int y,
-             Visit visit) {
-  const SmoothedPixel* const row = b.smoothed + std::int64_t{y} * p.size.width;
+void for_row(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b, int plane,
+             int y, Visit visit) {
+  const SmoothedPixel* const row =
+      b.smoothed + (std::int64_t{plane} * p.size.height + y) * p.size.width;
   for (int x = 0; x < p.size.width; ++x)
     if (row[x].counts) visit(x, row[x]);
 }
 
+/// Of a plane, with its offset.
 template <class T>
-PoseRefineSystem system_of(const stage::PoseRefine::Problem& p,
-                           const stage::PoseRefine::Buffers& b) {
-  PoseRefineSystem system;
-  system.matrix.clear();
+PoseRefineMatrix matrix_of(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b,
+                           int plane) {
+  PoseRefineMatrix matrix;
+  matrix.clear();
   for (int y = 0; y < p.size.height; ++y)
-    for_row(p, b, y, [&](int x, const SmoothedPixel& pixel) {
-      system.matrix.add_pixel(p.equation<T>(x, y, pixel));
+    for_row(p, b, plane, y, [&](int x, const SmoothedPixel& pixel) {
+      matrix.add_pixel(p.equation<T>(x, y, pixel));
     });
+  return matrix;
+}
+
+PoseRefineSystem system_of(const stage::PoseRefine::Problem& p,
+                           const std::vector<PoseRefineMatrix>& planes) {
+  PoseRefineSystem system;
+  system.matrix = planes[0];
+  if (p.planes > 1) {
+    system.matrix.clear();
+    for (const PoseRefineMatrix& matrix : planes) system.matrix.add(without_offset(matrix));
+  }
   for (int column = 0; column < pose_refine_unknowns; ++column)
     system.has_inverse = system.invert(p.freedom, column);
   return system;
@@ -32,16 +48,16 @@ PoseRefineSystem system_of(const stage::PoseRefine::Problem& p,
 
 template <class T>
 PoseRefineRight right_of(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b,
-                         const PoseRefineMap& map) {
+                         int plane, const PoseRefineMap& map) {
   // Single precision has room for the sums of a row of bytes.
   using OfRow = PoseRefineRightOf<std::conditional_t<sizeof(T) == 1, float, double>>;
-  const PoseRefineFrame<T> frame = p.pixels<T>(b.frame);
+  const PoseRefineFrame<T> frame = p.pixels<T>(b.frame + plane * p.plane);
   PoseRefineRight sums;
   sums.clear();
   for (int y = 0; y < p.size.height; ++y) {
     OfRow of_row;
     of_row.clear();
-    for_row(p, b, y, [&](int x, const SmoothedPixel& pixel) {
+    for_row(p, b, plane, y, [&](int x, const SmoothedPixel& pixel) {
       p.add(map, frame, x, y, pixel, ReadEach(), of_row);
     });
     sums.add(of_row);
@@ -51,13 +67,24 @@ PoseRefineRight right_of(const stage::PoseRefine::Problem& p, const stage::PoseR
 
 template <class T>
 void pose_refine(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b) {
-  const PoseRefineSystem system = system_of<T>(p, b);
-  tbb::parallel_for(0, p.count, [&](int i) {
+  std::vector<PoseRefineMatrix> planes;
+  for (int plane = 0; plane < p.planes; ++plane) planes.push_back(matrix_of<T>(p, b, plane));
+  const PoseRefineSystem system = system_of(p, planes);
+  const auto right_at = [&](const RefinedPose& pose) {
+    const PoseRefineMap map(pose);
+    if (p.planes == 1) return right_of<T>(p, b, 0, map);
+    PoseRefineRight sums;
+    sums.clear();
+    for (int plane = 0; plane < p.planes; ++plane)
+      sums.add(without_offset(right_of<T>(p, b, plane, map), planes[plane]));
+    return sums;
+  };
+  parallel_for(0, p.count, [&](int i) {
     b.refinements[i] = {};
     if (b.starts[i].scale == 0) return;
     PoseRefineSteps steps(b.starts[i], p.freedom, p.radius());
     for (int step = 0; step < PoseRefineSteps::most; ++step)
-      if (!steps.step(system, right_of<T>(p, b, PoseRefineMap(steps.pose())))) break;
+      if (!steps.step(system, right_at(steps.pose()))) break;
     b.refinements[i] = steps.result();
   });
 }
@@ -72,9 +99,10 @@ Status launch(const stage::PoseRefine::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::PoseRefine> table[] = {
-    {{"pose_refine", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::contrast}},
-     supports_all,
-     launch},
+    {{.name = "pose_refine",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::contrast, Feature::planes}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -83,10 +83,12 @@ Status prune_candidates(const stage::PruneCandidates::Problem& p, const Device&,
 
 constexpr Features features{Feature::u8, Feature::contrast};
 constexpr Variant<stage::CollectCandidates> collect_candidates_table[] = {
-    {{"collect_candidates", Backend::cpu, features}, supports_all, collect_candidates},
+    {{.name = "collect_candidates", .backend = Backend::cpu, .features = features},
+     {.launch = collect_candidates}},
 };
 constexpr Variant<stage::PruneCandidates> prune_candidates_table[] = {
-    {{"prune_candidates", Backend::cpu, features}, supports_all, prune_candidates},
+    {{.name = "prune_candidates", .backend = Backend::cpu, .features = features},
+     {.launch = prune_candidates}},
 };
 
 }  // namespace

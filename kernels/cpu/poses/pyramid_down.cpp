@@ -30,9 +30,10 @@ Status launch(const stage::PyramidDown::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::PyramidDown> table[] = {
-    {{"pyramid_down", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}},
-     supports_all,
-     launch},
+    {{.name = "pyramid_down",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

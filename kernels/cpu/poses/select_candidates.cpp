@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The selection of candidates on the CPU: of what the coarse search found, what is close enough.
+// The selection of candidates on the CPU: results of the coarse search that are similar enough.
 #include <cmath>
 #include <functional>
 
@@ -23,7 +23,7 @@ std::vector<CoarseKey> keys_of(const stage::SelectCandidates::Problem& p,
   const CoarseKey least = least_key(p.choice.least);
   const std::int64_t cells = p.cells().count();
   std::vector<std::vector<CoarseKey>> of_images(p.images);
-  tbb::parallel_for(0, p.images, [&](int image) {
+  parallel_for(0, p.images, [&](int image) {
     if (b.searched[image])
       std::copy_if(b.best + image * cells, b.best + (image + 1) * cells,
                    std::back_inserter(of_images[image]),
@@ -47,7 +47,8 @@ Status launch(const stage::SelectCandidates::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::SelectCandidates> variants[] = {
-    {{"select_candidates", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "select_candidates", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = launch}},
 };
 
 }  // namespace

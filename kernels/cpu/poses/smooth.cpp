@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Smoothed templates on the CPU: once a template, or once a change of it.
+// Smoothed templates on the CPU: once per template, and again after it has changed.
 #include "stages/poses/smooth.hpp"
 #include "cpu/common/common.hpp"
 
@@ -24,7 +24,10 @@ Status launch(const stage::Smooth::Problem& p, const Device&, const stage::Smoot
 }
 
 constexpr Variant<stage::Smooth> table[] = {
-    {{"smooth", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "smooth",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned and scaled templates of bytes on the CPU: a vector has neighbouring pixels of a row. The
-// same as WarpedPixel makes (stages/poses/warp_template.hpp), to the last bit.
+// Warped templates of bytes on the CPU: a vector has neighbouring pixels of a row. They equal those
+// of WarpedPixel (stages/poses/warp_template.hpp) to the last bit.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE

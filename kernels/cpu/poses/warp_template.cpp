@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned and scaled templates on the CPU, an image a task.
+// Warped templates on the CPU, one task per image.
 #include <algorithm>
 #include <vector>
 
@@ -52,7 +52,7 @@ namespace {
 
 template <class T>
 void warp_template(const stage::WarpTemplate::Problem& p, const stage::WarpTemplate::Buffers& b) {
-  tbb::parallel_for(0, p.count, [&](int i) {
+  parallel_for(0, p.count, [&](int i) {
     T* image = static_cast<T*>(b.images) + i * p.most.area();
     std::uint8_t* mask = b.masks + i * p.most.area();
     std::fill_n(image, p.most.area(), T{0});
@@ -73,9 +73,10 @@ Status launch(const stage::WarpTemplate::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WarpTemplate> table[] = {
-    {{"warp_template", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch},
+    {{.name = "warp_template",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned and scaled templates on the CPU.
+// Warped templates on the CPU.
 #pragma once
 
 #include "stages/match/score.hpp"

@@ -90,7 +90,7 @@ void fill(const LumaPart& part, const Cropping& from, std::uint8_t* image) {
 
 template <int bytes>
 void crop(const stage::Crop::Problem& p, const stage::Crop::Buffers& b) {
-  tbb::parallel_for(0, p.images, [&](int i) {
+  parallel_for(0, p.images, [&](int i) {
     const Cropping& from = b.croppings[i];
     if (from.samples == 0) return;
     std::uint8_t* const image = b.images + std::int64_t{i} * window_size * window_size;
@@ -113,7 +113,7 @@ Status launch(const stage::Crop::Problem& p, const Device&, const stage::Crop::B
 }
 
 constexpr Variant<stage::Crop> table[] = {
-    {{"crop", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "crop", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Channels of windows on the CPU, a window a thread: four rows at a time are resampled, and row by
-// row their gradients are found.
+// Channels of windows on the CPU, one thread per window: four rows at a time are resampled, and row
+// by row their gradients are found.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -379,7 +379,7 @@ using namespace tracker;
 
 Status launch(const stage::FeatureMaps::Problem& p, const Device&,
               const stage::FeatureMaps::Buffers& b, PlanState*) {
-  tbb::parallel_for(0, p.windows, [&](int i) {
+  parallel_for(0, p.windows, [&](int i) {
     if (b.looks[i].side == 0) return;
     HWY_DYNAMIC_DISPATCH(make_feature_maps)
     (p, b.pixels, b.looks[i], b.channels + std::int64_t{i} * cells * tracker::channels,
@@ -389,7 +389,8 @@ Status launch(const stage::FeatureMaps::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::FeatureMaps> table[] = {
-    {{"feature_maps", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "feature_maps", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = launch}},
 };
 
 }  // namespace feature_maps

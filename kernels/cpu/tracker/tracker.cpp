@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stages of filters that learn on the CPU but for the channels, a window or a filter a thread.
+// The stages of filters that learn on the CPU but for the channels, one thread per window or
+// filter.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,7 +24,7 @@ HWY_EXPORT(filter_response);
 
 Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
                    const stage::FeatureFft::Buffers& b, PlanState*) {
-  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
+  parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
     if (b.looks[i].side == 0) return;
     HWY_DYNAMIC_DISPATCH(make_spectrum)
     (b.channels + i * cells * channels, b.energies + i * grid, b.spectra + i * spectrum_floats);
@@ -33,7 +34,7 @@ Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
 
 Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
                          const stage::FilterUpdate::Buffers& b, PlanState*) {
-  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.training_samples}, [&](std::int64_t i) {
+  parallel_for(std::int64_t{0}, std::int64_t{p.training_samples}, [&](std::int64_t i) {
     const auto [filter, first] = b.training_samples[i];
     const std::int64_t at = std::int64_t{filter} * spectrum_floats;
     HWY_DYNAMIC_DISPATCH(filter_update)
@@ -45,7 +46,7 @@ Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
 
 Status filter_response_all(const stage::FilterResponse::Problem& p, const Device&,
                            const stage::FilterResponse::Buffers& b, PlanState*) {
-  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
+  parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
     if (b.looks[i].side == 0) return;
     const std::int64_t filter = b.looks[i].filter;
     b.response_peaks[i] = HWY_DYNAMIC_DISPATCH(filter_response)(
@@ -56,13 +57,16 @@ Status filter_response_all(const stage::FilterResponse::Problem& p, const Device
 }
 
 constexpr Variant<stage::FeatureFft> feature_fft_table[] = {
-    {{"feature_fft", Backend::cpu, Feature::f32}, supports_all, feature_fft},
+    {{.name = "feature_fft", .backend = Backend::cpu, .features = Feature::f32},
+     {.launch = feature_fft}},
 };
 constexpr Variant<stage::FilterUpdate> filter_update_table[] = {
-    {{"filter_update", Backend::cpu, Feature::f32}, supports_all, filter_update_all},
+    {{.name = "filter_update", .backend = Backend::cpu, .features = Feature::f32},
+     {.launch = filter_update_all}},
 };
 constexpr Variant<stage::FilterResponse> filter_response_table[] = {
-    {{"filter_response", Backend::cpu, Feature::f32}, supports_all, filter_response_all},
+    {{.name = "filter_response", .backend = Backend::cpu, .features = Feature::f32},
+     {.launch = filter_response_all}},
 };
 
 }  // namespace tracker

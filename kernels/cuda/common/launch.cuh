@@ -121,7 +121,7 @@ __device__ inline void let_next_begin() {
 /// The features that the stages after correlate support here.
 inline constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
                                          Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                         Feature::contrast};
+                                         Feature::contrast,  Feature::planes};
 
 /// Grids have at most 65,535 blocks in y and z; kernels loop over the rest. In the CPU emulation
 /// the limit is low, so that small problems loop, too.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pixels of an image by tiles of 8 x 4, a tile a warp. What is read for the pixels of a tile
-// at any angle lies in few lines of the cache, each of which takes an access of its own; for 32
-// pixels of a row it may lie in as many lines.
+// The pixels of an image by tiles of 8 x 4, one warp per tile. What is read for the pixels of a
+// tile at any angle lies in few lines of the cache, each of which takes an access of its own; for
+// 32 pixels of a row it may lie in as many lines.
 #pragma once
 
 #include <xcorr/types.hpp>

@@ -58,7 +58,7 @@ struct WarpSums {
 };
 template <int count>
 struct WarpSums<count, 0> {
-  static_assert(count == 1, "at most a sum a lane");
+  static_assert(count == 1, "at most one sum per lane");
   template <class T>
   __device__ static void find(T*) {}
   __device__ static int number() { return 0; }

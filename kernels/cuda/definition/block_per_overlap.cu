@@ -45,14 +45,18 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-template <int threads>
+struct Tuning {
+  int threads;  ///< per block
+};
+
+template <Tuning t>
 Status launch(const stage::Correlate::Problem& problem, const Device&,
               const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   return with_element(p, [&]<class E>() {
     const dim3 grid(p.shifts.width, grid_extent(p.shifts.height),
                     grid_extent(std::int64_t{p.lefts} * b.right_count));
-    return enqueue("block_per_overlap", block_per_overlap<E, threads>, grid, dim3(threads), 0,
+    return enqueue("block_per_overlap", block_per_overlap<E, t.threads>, grid, dim3(t.threads), 0,
                    b.stream, p, static_cast<const std::byte*>(b.lefts),
                    static_cast<const std::byte*>(b.rights), b.first_right, b.right_count,
                    static_cast<typename E::Out*>(b.products));
@@ -61,15 +65,19 @@ Status launch(const stage::Correlate::Problem& problem, const Device&,
 
 bool supports(const stage::Correlate::Problem& p, const Device&) { return supports_definition(p); }
 
-template <int threads>
-constexpr VariantName name = variant_name("block_per_overlap.b", threads);
+template <Tuning t>
+constexpr VariantName name = variant_name("block_per_overlap.b", t.threads);
 
-template <int threads>
+template <Tuning t>
 constexpr Variant<stage::Correlate> variant() {
-  return {{name<threads>.text, Backend::cuda, definition_features}, supports, launch<threads>};
+  return {{.name = name<t>.text, .backend = Backend::cuda, .features = definition_features},
+          {.supports = supports, .launch = launch<t>}};
 }
 
-constexpr Variant<stage::Correlate> table[] = {variant<128>(), variant<512>()};
+constexpr Variant<stage::Correlate> table[] = {
+    variant<Tuning{.threads = 128}>(),
+    variant<Tuning{.threads = 512}>(),
+};
 
 }  // namespace
 

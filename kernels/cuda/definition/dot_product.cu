@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// dot-product: exact sums of products of bytes, four products an instruction (dp4a, compute
+// dot-product: exact sums of products of bytes, four products per instruction (dp4a, compute
 // capability 6.1 and up). A thread has four neighbouring shifts in x and eight in y. For each of
 // the four shifts in x, four bytes of the left are extracted from two words by a funnel shift, and
 // used for all eight in y, each with another row of the right. It is for 8-bit matrices what
@@ -47,12 +47,10 @@ struct Row {
 };
 
 // Names: x and y shifts of a block; k, warps that share outputs.
-// clang-format off
 constexpr Row rows[] = {
-    {8, 1, 8, 32},
-    {32, 1, 4, 16},
+    {.lanes_x = 8, .warps_y = 1, .share = 8, .rows = 32},
+    {.lanes_x = 32, .warps_y = 1, .share = 4, .rows = 16},
 };
-// clang-format on
 
 // ---- staging --------------------------------------------------------------------------------
 
@@ -268,12 +266,12 @@ constexpr VariantName name = [] {
 
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{Variant<stage::Correlate>{
-      {name<numbers>.text,
-       Backend::cuda,
-       {Feature::u8, Feature::several_images, Feature::partial_overlap, Feature::wide_sums}},
-      supports<numbers>,
-      launch<numbers>}...};
+  return std::array{
+      Variant<stage::Correlate>{{.name = name<numbers>.text,
+                                 .backend = Backend::cuda,
+                                 .features = {Feature::u8, Feature::several_images,
+                                              Feature::partial_overlap, Feature::wide_sums}},
+                                {.supports = supports<numbers>, .launch = launch<numbers>}}...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());

@@ -18,14 +18,14 @@ struct Name {
   static constexpr const char* name = "grouped_overlap";
 };
 
-template <int overlaps, int rows>
-using Grouped = WarpTile<1, 1, overlaps, rows>;
-
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Grouped<4, 1>>(),    warp_shuffle_variant<Name, Grouped<2, 8>>(),
-    warp_shuffle_variant<Name, Grouped<3, 3>>(),    warp_shuffle_variant<Name, Grouped<4, 4>>(),
-    warp_shuffle_variant<Name, Grouped<4, 4>, 8>(), warp_shuffle_variant<Name, Grouped<4, 8>>(),
-    warp_shuffle_variant<Name, Grouped<8, 8>>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 4, .rows = 1}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 2, .rows = 8}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 3, .rows = 3}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 4, .rows = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 4, .rows = 4, .warps = 8}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 4, .rows = 8}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.overlaps = 8, .rows = 8}>(),
 };
 
 }  // namespace

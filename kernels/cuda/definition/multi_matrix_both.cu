@@ -19,14 +19,18 @@ struct Name {
 constexpr auto triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, WarpTile<4, 4>>(),
-    warp_shuffle_variant<Name, WarpTile<2, 4>, 4, triangle, 4>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4>, 4, triangle, 2>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4>, 4, triangle, 8>(),
-    warp_shuffle_variant<Name, WarpTile<2, 2, 2, 2>>(),
-    warp_shuffle_variant<Name, WarpTile<2, 4, 4, 4>>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4, 4, 4>>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4, 4, 4>, 8>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.lefts = 4, .rights = 4}>(),
+    warp_shuffle_variant<
+        Name, ShuffleTuning{.lefts = 2, .rights = 4, .jobs = triangle, .rows_per_job = 4}>(),
+    warp_shuffle_variant<
+        Name, ShuffleTuning{.lefts = 4, .rights = 4, .jobs = triangle, .rows_per_job = 2}>(),
+    warp_shuffle_variant<
+        Name, ShuffleTuning{.lefts = 4, .rights = 4, .jobs = triangle, .rows_per_job = 8}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.lefts = 2, .rights = 2, .overlaps = 2, .rows = 2}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.lefts = 2, .rights = 4, .overlaps = 4, .rows = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.lefts = 4, .rights = 4, .overlaps = 4, .rows = 4}>(),
+    warp_shuffle_variant<
+        Name, ShuffleTuning{.lefts = 4, .rights = 4, .overlaps = 4, .rows = 4, .warps = 8}>(),
 };
 
 }  // namespace

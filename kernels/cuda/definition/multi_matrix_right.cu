@@ -16,22 +16,20 @@ struct Name {
   static constexpr const char* name = "multi_matrix_right";
 };
 
-template <int rights, int overlaps = 1, int rows = 1>
-using Rights = WarpTile<1, rights, overlaps, rows>;
 constexpr auto triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Rights<4>>(),
-    warp_shuffle_variant<Name, Rights<2>, 4, triangle, 1>(),
-    warp_shuffle_variant<Name, Rights<4>, 4, triangle, 1>(),
-    warp_shuffle_variant<Name, Rights<4>, 4, triangle, 2>(),
-    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 1>(),
-    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 2>(),
-    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 4>(),
-    warp_shuffle_variant<Name, Rights<8, 2, 2>>(),
-    warp_shuffle_variant<Name, Rights<2, 4, 4>>(),
-    warp_shuffle_variant<Name, Rights<4, 4, 4>>(),
-    warp_shuffle_variant<Name, Rights<4, 4, 4>, 8>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 2, .jobs = triangle, .rows_per_job = 1}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 4, .jobs = triangle, .rows_per_job = 1}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 4, .jobs = triangle, .rows_per_job = 2}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 8, .jobs = triangle, .rows_per_job = 1}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 8, .jobs = triangle, .rows_per_job = 2}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 8, .jobs = triangle, .rows_per_job = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 8, .overlaps = 2, .rows = 2}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 2, .overlaps = 4, .rows = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 4, .overlaps = 4, .rows = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.rights = 4, .overlaps = 4, .rows = 4, .warps = 8}>(),
 };
 
 }  // namespace

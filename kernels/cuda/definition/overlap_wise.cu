@@ -61,9 +61,10 @@ bool supports(const stage::Correlate::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Correlate> table[] = {
-    {{"overlap_wise", Backend::cuda, definition_features | Features(Feature::u16)},
-     supports,
-     launch},
+    {{.name = "overlap_wise",
+      .backend = Backend::cuda,
+      .features = definition_features | Features(Feature::u16)},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

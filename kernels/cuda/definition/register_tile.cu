@@ -3,7 +3,7 @@
 // register-tile: computes the definition directly and uses every value loaded into a register many
 // times. A thread keeps a tile of outputs in registers: several neighbouring shifts in x, which
 // slide over the same left pixels, times several shifts in y or pairs of matrices, which share left
-// or right pixels. Warps read both sides from shared memory, 16 bytes a load, where the block
+// or right pixels. Warps read both sides from shared memory, 16 bytes per load, where the block
 // stages rows by asynchronous copies one stage ahead. Compared with the warp-shuffle families it
 // has no shuffles, which cost four multiply-adds each. It is the fastest definition-based way for
 // most problems of float matrices; the tilings below differ in what the problem has many of:
@@ -21,22 +21,26 @@
 namespace xcorr::cuda {
 namespace {
 
-// Names: what a thread holds (x and y shifts, r rights), then k: warps that share outputs. The
-// columns are Tile's: x, y, lefts, rights; lanes of each; share, warps_y, warps_lefts; blocks,
-// rows.
+// Names: what a thread holds (x and y shifts, r rights), then k: warps that share outputs.
 // clang-format off
 constexpr Tile rows[] = {
     // one pair: few outputs, so many warps share them
-    {4, 1, 1, 1, 4, 8, 1, 1, 16, 1, 1, 1, 32, true},
-    {4, 2, 1, 1, 4, 8, 1, 1, 8, 1, 1, 1, 16, false},
+    {.x = 4, .y = 1, .lanes_x = 4, .lanes_y = 8, .share = 16, .rows = 32, .every_type = true},
+    {.x = 4, .y = 2, .lanes_x = 4, .lanes_y = 8, .share = 8, .rows = 16},
     // many rights of one left: from small matrices to large ones
-    {8, 1, 1, 4, 4, 1, 1, 8, 8, 1, 1, 2, 8, false},
-    {8, 1, 1, 4, 2, 2, 1, 8, 4, 4, 1, 1, 8, false},
-    {8, 1, 1, 4, 4, 1, 1, 8, 2, 4, 1, 2, 8, true},
-    {8, 1, 1, 5, 2, 8, 1, 2, 4, 2, 1, 2, 16, false},
+    {.x = 8, .y = 1, .rights = 4, .lanes_x = 4, .lanes_rights = 8,
+     .share = 8, .blocks = 2, .rows = 8},
+    {.x = 8, .y = 1, .rights = 4, .lanes_x = 2, .lanes_y = 2, .lanes_rights = 8,
+     .share = 4, .warps_y = 4, .rows = 8},
+    {.x = 8, .y = 1, .rights = 4, .lanes_x = 4, .lanes_rights = 8,
+     .share = 2, .warps_y = 4, .blocks = 2, .rows = 8, .every_type = true},
+    {.x = 8, .y = 1, .rights = 5, .lanes_x = 2, .lanes_y = 8, .lanes_rights = 2,
+     .share = 4, .warps_y = 2, .blocks = 2, .rows = 16},
     // many lefts and many rights
-    {8, 1, 1, 4, 1, 1, 4, 8, 1, 1, 4, 5, 4, true},
-    {8, 1, 1, 8, 1, 1, 8, 4, 1, 2, 4, 2, 4, false},
+    {.x = 8, .y = 1, .rights = 4, .lanes_lefts = 4, .lanes_rights = 8,
+     .warps_lefts = 4, .blocks = 5, .rows = 4, .every_type = true},
+    {.x = 8, .y = 1, .rights = 8, .lanes_lefts = 8, .lanes_rights = 4,
+     .warps_y = 2, .warps_lefts = 4, .blocks = 2, .rows = 4},
 };
 // clang-format on
 
@@ -323,10 +327,9 @@ constexpr Features features = rows[number].every_type
 
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{
-      Variant<stage::Correlate>{{name<numbers>.text, Backend::cuda, features<numbers>},
-                                supports<numbers>,
-                                launch<numbers>}...};
+  return std::array{Variant<stage::Correlate>{
+      {.name = name<numbers>.text, .backend = Backend::cuda, .features = features<numbers>},
+      {.supports = supports<numbers>, .launch = launch<numbers>}}...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());

@@ -15,12 +15,12 @@ namespace xcorr::cuda {
 /// lanes of a warp and the warps of a block lie side by side along the same axes. `share` warps
 /// compute the same outputs from different rows, and add their sums at the end.
 struct Tile {
-  int x, y, lefts, rights;
-  int lanes_x, lanes_y, lanes_lefts, lanes_rights;
-  int share, warps_y, warps_lefts;
-  int blocks;       ///< that should fit a multiprocessor: bounds the registers of f32
-  int rows;         ///< of a left, staged at a time; a multiple of `share`
-  bool every_type;  ///< else f32 only, to limit the code compiled
+  int x, y, lefts = 1, rights = 1;
+  int lanes_x = 1, lanes_y = 1, lanes_lefts = 1, lanes_rights = 1;
+  int share = 1, warps_y = 1, warps_lefts = 1;
+  int blocks = 1;           ///< that should fit a multiprocessor: bounds the registers of f32
+  int rows;                 ///< of a left, staged at a time; a multiple of `share`
+  bool every_type = false;  ///< else f32 only, to limit the code compiled
 
   constexpr int lanes() const { return lanes_x * lanes_y * lanes_lefts * lanes_rights; }
   constexpr int groups() const { return warps_y * warps_lefts; }

@@ -18,15 +18,14 @@ struct Name {
   static constexpr const char* name = "split_row";
 };
 
-using Single = WarpTile<1, 1>;
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Single, 4, rectangle, 4>(),
-    warp_shuffle_variant<Name, Single, 4, triangle, 2>(),
-    warp_shuffle_variant<Name, Single, 4, triangle, 4>(),
-    warp_shuffle_variant<Name, Single, 4, triangle, 8>(),
-    warp_shuffle_variant<Name, Single, 8, triangle, 1>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.jobs = rectangle, .rows_per_job = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.jobs = triangle, .rows_per_job = 2}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.jobs = triangle, .rows_per_job = 4}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.jobs = triangle, .rows_per_job = 8}>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.jobs = triangle, .rows_per_job = 1, .warps = 8}>(),
 };
 
 }  // namespace

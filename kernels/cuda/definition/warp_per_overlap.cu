@@ -51,18 +51,25 @@ __global__ void warp_per_overlap(Problem p, const std::byte* lefts, const std::b
   }
 }
 
-template <Indexing indexing, int warps, Distribution distribution, int rows_per_job>
+struct Tuning {
+  int warps;  ///< per block
+  Indexing indexing;
+  Distribution jobs = Distribution::none;
+  int rows_per_job = 1;
+};
+
+template <Tuning t>
 Status launch(const stage::Correlate::Problem& problem, const Device&,
               const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
-  const RowJobs jobs = split_rows(p, distribution, rows_per_job);
+  const RowJobs jobs = split_rows(p, t.jobs, t.rows_per_job);
   if (jobs.split())
     if (Status s = clear_products(p, b); !s.ok()) return s;
 
   return with_element(p, [&]<class E>() {
-    const dim3 grid(ceil_div(p.shifts.width, warps), grid_extent(jobs.workers),
+    const dim3 grid(ceil_div(p.shifts.width, t.warps), grid_extent(jobs.workers),
                     grid_extent(std::int64_t{p.lefts} * b.right_count));
-    return enqueue("warp_per_overlap", warp_per_overlap<E, indexing>, grid, dim3(32, warps), 0,
+    return enqueue("warp_per_overlap", warp_per_overlap<E, t.indexing>, grid, dim3(32, t.warps), 0,
                    b.stream, p, static_cast<const std::byte*>(b.lefts),
                    static_cast<const std::byte*>(b.rights), b.first_right, b.right_count, jobs,
                    static_cast<typename E::Out*>(b.products));
@@ -71,31 +78,28 @@ Status launch(const stage::Correlate::Problem& problem, const Device&,
 
 bool supports(const stage::Correlate::Problem& p, const Device&) { return supports_definition(p); }
 
-template <Indexing indexing, int warps, Distribution distribution, int rows_per_job>
+template <Tuning t>
 constexpr VariantName name = [] {
   VariantName made =
-      variant_name("warp_per_overlap", indexing == simple ? ".simple" : "", ".w", warps);
-  made.add_if(distribution != Distribution::none, "j", rows_per_job);
-  made.add(distribution == Distribution::triangle ? "t" : "");
+      variant_name("warp_per_overlap", t.indexing == simple ? ".simple" : "", ".w", t.warps);
+  made.add_if(t.jobs != Distribution::none, "j", t.rows_per_job);
+  made.add(t.jobs == Distribution::triangle ? "t" : "");
   return made;
 }();
 
-template <Indexing indexing, int warps, Distribution distribution = Distribution::none,
-          int rows_per_job = 1>
+template <Tuning t>
 constexpr Variant<stage::Correlate> variant() {
-  return {
-      {name<indexing, warps, distribution, rows_per_job>.text, Backend::cuda, definition_features},
-      supports,
-      launch<indexing, warps, distribution, rows_per_job>};
+  return {{.name = name<t>.text, .backend = Backend::cuda, .features = definition_features},
+          {.supports = supports, .launch = launch<t>}};
 }
 
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    variant<serial, 8>(),
-    variant<simple, 8>(),
-    variant<serial, 8, rectangle, 8>(),
-    variant<simple, 8, triangle, 16>(),
+    variant<Tuning{.warps = 8, .indexing = serial}>(),
+    variant<Tuning{.warps = 8, .indexing = simple}>(),
+    variant<Tuning{.warps = 8, .indexing = serial, .jobs = rectangle, .rows_per_job = 8}>(),
+    variant<Tuning{.warps = 8, .indexing = simple, .jobs = triangle, .rows_per_job = 16}>(),
 };
 
 }  // namespace

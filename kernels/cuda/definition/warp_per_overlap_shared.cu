@@ -229,15 +229,18 @@ constexpr VariantName name = [] {
 
 template <Tuning t>
 constexpr Variant<stage::Correlate> variant() {
-  return {{name<t>.text, Backend::cuda, definition_features},
-          t.rights > 1 ? supports_rights : supports,
-          launch<t>};
+  return {{.name = name<t>.text, .backend = Backend::cuda, .features = definition_features},
+          {.supports = t.rights > 1 ? supports_rights : supports, .launch = launch<t>}};
 }
 
 constexpr Variant<stage::Correlate> table[] = {
-    variant<Tuning{128, 16, 16}>(),   variant<Tuning{128, 16, 16, 1, true, true}>(),
-    variant<Tuning{32, 32, 16}>(),    variant<Tuning{32, 16, 16, 1, true, false}>(),
-    variant<Tuning{32, 16, 16, 8}>(), variant<Tuning{32, 16, 16, 8, true, false}>(),
+    variant<Tuning{.columns = 128, .rows = 16, .overlaps = 16}>(),
+    variant<Tuning{
+        .columns = 128, .rows = 16, .overlaps = 16, .one_group = true, .continuous = true}>(),
+    variant<Tuning{.columns = 32, .rows = 32, .overlaps = 16}>(),
+    variant<Tuning{.columns = 32, .rows = 16, .overlaps = 16, .one_group = true}>(),
+    variant<Tuning{.columns = 32, .rows = 16, .overlaps = 16, .rights = 8}>(),
+    variant<Tuning{.columns = 32, .rows = 16, .overlaps = 16, .rights = 8, .one_group = true}>(),
 };
 
 }  // namespace

@@ -14,10 +14,8 @@ struct Name {
   static constexpr const char* name = "warp_shuffle";
 };
 
-using Single = WarpTile<1, 1>;
-
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Single, 4>(),
+    warp_shuffle_variant<Name, ShuffleTuning{.warps = 4}>(),
 };
 
 }  // namespace

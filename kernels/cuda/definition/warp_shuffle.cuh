@@ -257,38 +257,47 @@ auto with_element_of_tile(const Problem& p, F f) {
   }
 }
 
-template <class Tile, Distribution distribution, int rows_per_job>
-RowJobs jobs_of(const Problem& p) {
-  if (Tile::overlaps > 1) return whole_rows(ceil_div(p.shifts.height, Tile::overlaps));
-  return split_rows(p, distribution, rows_per_job);
-}
+/// One tuning: a thread's tile, and what needs no further kernel.
+struct ShuffleTuning {
+  int lefts = 1, rights = 1, overlaps = 1, rows = 1;  ///< of the tile
+  Distribution jobs = Distribution::none;
+  int rows_per_job = 0;
+  int warps = 4;  ///< per block
 
-template <class Tile, int warps, Distribution distribution, int rows_per_job>
+  constexpr RowJobs jobs_of(const Problem& p) const {
+    if (overlaps > 1) return whole_rows(ceil_div(p.shifts.height, overlaps));
+    return split_rows(p, jobs, rows_per_job);
+  }
+};
+
+template <ShuffleTuning t>
+using TileOf = WarpTile<t.lefts, t.rights, t.overlaps, t.rows>;
+
+template <ShuffleTuning t>
 Status launch_warp_shuffle(const stage::Correlate::Problem& problem, const Device&,
                            const stage::Correlate::Buffers& b, PlanState*) {
+  using Tile = TileOf<t>;
   const Problem& p = problem.correlate;
-  const RowJobs jobs = jobs_of<Tile, distribution, rows_per_job>(p);
+  const RowJobs jobs = t.jobs_of(p);
   if (jobs.split())
     if (Status s = clear_products(p, b); !s.ok()) return s;
   return with_element_of_tile<Tile>(p, [&]<class E>() {
     const std::int64_t groups =
         std::int64_t{ceil_div(p.lefts, Tile::lefts)} * ceil_div(b.right_count, Tile::rights);
-    const dim3 grid(ceil_div(p.shifts.width, 32), grid_extent(ceil_div(jobs.workers, warps)),
+    const dim3 grid(ceil_div(p.shifts.width, 32), grid_extent(ceil_div(jobs.workers, t.warps)),
                     grid_extent(groups));
     const PairRange range{static_cast<const std::byte*>(b.lefts),
                           static_cast<const std::byte*>(b.rights), b.first_right, b.right_count};
-    return enqueue("warp_shuffle", warp_shuffle<E, Tile>, grid, dim3(32, warps), 0, b.stream, p,
+    return enqueue("warp_shuffle", warp_shuffle<E, Tile>, grid, dim3(32, t.warps), 0, b.stream, p,
                    jobs, range, static_cast<typename E::Out*>(b.products));
   });
 }
 
-template <class Tile, Distribution distribution, int rows_per_job>
+template <ShuffleTuning t>
 bool supports_warp_shuffle(const stage::Correlate::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
-  const bool form =
-      (Tile::lefts == 1 || p.form == Form::n_to_m) && (Tile::rights == 1 || p.rights > 1);
-  return form && supports_definition(problem) &&
-         jobs_of<Tile, distribution, rows_per_job>(p).workers < 1 << 30;
+  const bool form = (t.lefts == 1 || p.form == Form::n_to_m) && (t.rights == 1 || p.rights > 1);
+  return form && supports_definition(problem) && t.jobs_of(p).workers < 1 << 30;
 }
 
 template <class Tile>
@@ -300,34 +309,33 @@ constexpr Features warp_shuffle_features = Tile::takes_wide ? narrow_features
 /// The parameters that differ from one warp for each 32 overlaps: lL, rR: lefts and rights; jR:
 /// jobs of R rows, t as triangles or r as rectangles; oO, lL: overlaps and rows of the left at a
 /// time; wW: warps per block, else 4.
-template <class Family, class Tile, int warps, Distribution distribution, int rows_per_job>
+template <class Family, ShuffleTuning t>
 constexpr VariantName warp_shuffle_name = [] {
   VariantName name = variant_name(Family::name);
-  const bool pairs = Tile::lefts * Tile::rights > 1, jobs = distribution != Distribution::none,
-             overlaps = Tile::overlaps * Tile::rows > 1;
+  const bool pairs = t.lefts * t.rights > 1, jobs = t.jobs != Distribution::none,
+             overlaps = t.overlaps * t.rows > 1;
   name.add(pairs ? "." : "");
-  name.add_if(Tile::lefts > 1, "l", Tile::lefts);
-  name.add_if(pairs, "r", Tile::rights);
-  name.add_if(jobs, ".j", rows_per_job);
-  if (jobs) name.add(distribution == Distribution::triangle ? "t" : "r");
-  name.add_if(overlaps, ".o", Tile::overlaps);
-  name.add_if(overlaps, "l", Tile::rows);
+  name.add_if(t.lefts > 1, "l", t.lefts);
+  name.add_if(pairs, "r", t.rights);
+  name.add_if(jobs, ".j", t.rows_per_job);
+  if (jobs) name.add(t.jobs == Distribution::triangle ? "t" : "r");
+  name.add_if(overlaps, ".o", t.overlaps);
+  name.add_if(overlaps, "l", t.rows);
   const bool plain = !pairs && !jobs && !overlaps;
-  name.add_if(plain || warps != 4, plain ? ".w" : "w", warps);
+  name.add_if(plain || t.warps != 4, plain ? ".w" : "w", t.warps);
   return name;
 }();
 
 /// A row of a family's table. `Family` has its name.
-template <class Family, class Tile, int warps = 4, Distribution distribution = Distribution::none,
-          int rows_per_job = 0>
+template <class Family, ShuffleTuning t>
 constexpr Variant<stage::Correlate> warp_shuffle_variant() {
-  static_assert(warps <= max_warps);
-  static_assert(distribution == Distribution::none || Tile::overlaps * Tile::rows == 1,
+  static_assert(t.warps <= max_warps);
+  static_assert(t.jobs == Distribution::none || t.overlaps * t.rows == 1,
                 "jobs of some rows are for overlaps of the same rows");
-  return {{warp_shuffle_name<Family, Tile, warps, distribution, rows_per_job>.text, Backend::cuda,
-           warp_shuffle_features<Tile>},
-          supports_warp_shuffle<Tile, distribution, rows_per_job>,
-          launch_warp_shuffle<Tile, warps, distribution, rows_per_job>};
+  return {{.name = warp_shuffle_name<Family, t>.text,
+           .backend = Backend::cuda,
+           .features = warp_shuffle_features<TileOf<t>>},
+          {.supports = supports_warp_shuffle<t>, .launch = launch_warp_shuffle<t>}};
 }
 
 }  // namespace xcorr::cuda

@@ -298,7 +298,8 @@ constexpr Features features{Feature::u8,
                             Feature::partial_overlap};
 
 constexpr Variant<stage::Correlate> table[] = {
-    {{"fft", Backend::cuda, features, 1, false}, supports, launch, nullptr, plan, {layout}},
+    {{.name = "fft", .backend = Backend::cuda, .features = features, .rank = 1, .exact = false},
+     {.supports = supports, .launch = launch, .plan = plan, .extra = {layout}}},
 };
 
 }  // namespace

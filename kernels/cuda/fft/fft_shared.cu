@@ -270,10 +270,14 @@ Status launch(const stage::Correlate::Problem& p, const Device&, const stage::Co
   return static_cast<SharedFftState*>(state)->run(p.correlate, b);
 }
 
-template <int KIB>
+struct Tuning {
+  int batch_kib;
+};
+
+template <Tuning t>
 Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& p, const Device& device) {
-  return p.correlate.type == ElementType::f64 ? SharedFft<double>::make(p, device, KIB)
-                                              : SharedFft<float>::make(p, device, KIB);
+  return p.correlate.type == ElementType::f64 ? SharedFft<double>::make(p, device, t.batch_kib)
+                                              : SharedFft<float>::make(p, device, t.batch_kib);
 }
 
 /// Plain sums of floating-point matrices whose circular correlation has one of the lengths; kernels
@@ -285,27 +289,25 @@ bool supports(const stage::Correlate::Problem& p, const Device&) {
 }
 
 /// k, KiB, or m, MiB of a batch.
-template <int KIB>
-constexpr VariantName name = variant_name("fft_shared.", KIB < 1024 ? "k" : "m",
-                                          KIB < 1024 ? KIB : KIB / 1024);
+template <Tuning t>
+constexpr VariantName name = variant_name("fft_shared.", t.batch_kib < 1024 ? "k" : "m",
+                                          t.batch_kib < 1024 ? t.batch_kib : t.batch_kib / 1024);
 
-template <int KIB>
+template <Tuning t>
 constexpr Variant<stage::Correlate> variant() {
-  return {{name<KIB>.text,
-           Backend::cuda,
-           {Feature::f32, Feature::f64, Feature::several_images, Feature::partial_overlap},
-           0,
-           false},
-          supports,
-          launch,
-          nullptr,
-          plan<KIB>};
+  return {
+      {.name = name<t>.text,
+       .backend = Backend::cuda,
+       .features = {Feature::f32, Feature::f64, Feature::several_images, Feature::partial_overlap},
+       .exact = false},
+      {.supports = supports, .launch = launch, .plan = plan<t>}};
 }
 
 constexpr Variant<stage::Correlate> table[] = {
-    variant<64>(),  // shows what batches gain; makes small problems take several
-    variant<256 * 1024>(),
-    variant<24 * 1024>(),
+    variant<Tuning{.batch_kib = 64}>(),  // shows what batches gain; makes small problems take
+                                         // several
+    variant<Tuning{.batch_kib = 256 * 1024}>(),
+    variant<Tuning{.batch_kib = 24 * 1024}>(),
 };
 
 }  // namespace

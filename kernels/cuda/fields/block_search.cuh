@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the searches have in common that take a block a window and have the scores of all shifts in
-// shared memory. \tparam warps  of the block
+// What the searches have in common that take one block per window and have the scores of all shifts
+// in shared memory. \tparam warps  of the block
 #pragma once
 
 #include "cuda/fields/search.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Images deformed on the GPU: a thread a pixel. The taps of neighbours are neighbours, too, and
+// Images deformed on the GPU: one thread per pixel. The taps of neighbours are neighbours, too, and
 // come from the first cache.
 #include "cuda/common/launch.cuh"
 #include "stages/fields/deform.hpp"
@@ -41,7 +41,10 @@ Status launch(const stage::Deform::Problem& p, const Device&, const stage::Defor
 }
 
 constexpr Variant<stage::Deform> table[] = {
-    {{"deform", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "deform",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What becomes of a field between its passes, on the GPU: a thread a node of the grid.
+// The stages between the passes of a field, on the GPU: one thread per node of the grid.
 #include "cuda/common/launch.cuh"
 #include "stages/fields/predict.hpp"
 #include "stages/fields/smooth_field.hpp"
@@ -80,13 +80,13 @@ Status launch_predict(const stage::Predict::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {
-    {{"validate", Backend::cuda, {}}, supports_all, launch_validate},
+    {{.name = "validate", .backend = Backend::cuda}, {.launch = launch_validate}},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
-    {{"smooth_field", Backend::cuda, {}}, supports_all, launch_smooth},
+    {{.name = "smooth_field", .backend = Backend::cuda}, {.launch = launch_smooth}},
 };
 constexpr Variant<stage::Predict> predict_table[] = {
-    {{"predict", Backend::cuda, {}}, supports_all, launch_predict},
+    {{.name = "predict", .backend = Backend::cuda}, {.launch = launch_predict}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares of windows on the GPU, a block a window, whose threads share the pixels. What a
+// Least squares of windows on the GPU, one block per window, whose threads share the pixels. What a
 // step needs of them stays in shared memory: the reference's pixels with their slopes, and the
 // spline's coefficients round where the window is expected. Larger windows are read where they are.
 #include "cuda/common/block_sums.cuh"
@@ -262,10 +262,12 @@ Status launch(const stage::Fit::Problem& p, const Device& device, const stage::F
 }
 
 constexpr Variant<stage::Fit> table[] = {
-    {{"fit", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch<std::uint8_t>},
-    {{"fit_u16_f32", Backend::cuda, {Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch<U16F32Pixel>},
+    {{.name = "fit", .backend = Backend::cuda, .features = {Feature::u8, Feature::mask}},
+     {.launch = launch<std::uint8_t>}},
+    {{.name = "fit_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch<U16F32Pixel>}},
 };
 
 }  // namespace

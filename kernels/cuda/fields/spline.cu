@@ -109,10 +109,10 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
 }
 
 constexpr Variant<stage::Spline> table[] = {
-    {{"spline", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "spline",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

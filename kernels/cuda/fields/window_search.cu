@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows on the GPU, for windows and ranges of any size: a block a window, a thread a
-// shift. The window and what it may meet of the frame lie in shared memory as words, of which a
-// thread takes four bytes from anywhere by a shift of two; three sums of four products each give a
-// score. Where that is more than a block may have, the images are read where they are.
+// Searches of windows on the GPU, for windows and ranges of any size: one block per window, one
+// thread per shift. The window and what it may meet of the frame lie in shared memory as words, of
+// which a thread takes four bytes from anywhere by a shift of two; three sums of four products each
+// give a score. Where that is more than a block may have, the images are read where they are.
 #include "cuda/fields/block_search.cuh"
 
 namespace xcorr::cuda {
@@ -147,9 +147,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search", Backend::cuda, {Feature::u8, Feature::mask, Feature::ensemble}},
-     supports_block_search<Layout>,
-     launch},
+    {{.name = "window_search",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::ensemble}},
+     {.supports = supports_block_search<Layout>, .launch = launch}},
 };
 
 }  // namespace

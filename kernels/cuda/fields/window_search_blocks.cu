@@ -4,7 +4,7 @@
 // overlap have strips of columns in common, as wide as the grid's spacing: the products of each
 // strip are summed once, and a window's are the sums of its strips'. Products are made as in
 // window_search_tensor.cu, but for the depth: it has 16 columns of two rows. Then a warp has a
-// window: it estimates its scores in single precision, a column of shifts a lane, and scores
+// window: it estimates its scores in single precision, one lane per column of shifts, and scores
 // exactly what is best and what is around it; where estimates do not tell which is best, all.
 #include "cuda/common/warp.cuh"
 #include "cuda/fields/tensor_search.cuh"
@@ -136,7 +136,7 @@ struct BlockWindow {
 };
 
 /// Estimates of a window's scores, which its warp has in registers: of a row of shifts each lane
-/// one, and of the last column a lane a row.
+/// one, and of the last column one lane per row.
 template <class T>
 class Estimates {
  public:
@@ -366,7 +366,8 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_blocks", Backend::cuda, Feature::u8, 2}, supports, launch, workspace},
+    {{.name = "window_search_blocks", .backend = Backend::cuda, .features = Feature::u8, .rank = 2},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

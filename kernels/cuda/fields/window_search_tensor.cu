@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows by matrix instructions, a block a window. For one row y of the frame the
+// Searches of windows by matrix instructions, one block per window. For one row y of the frame the
 // products with all rows of the window, at shifts (dx, dy), are a matrix A times a matrix B:
 //   A[dx][i] = frame[y][i + dx], B[i][dy] = window[y - dy][i],
 // of which the sum over y is what is asked. Columns i fill the instructions' depth. Eight shifts dy
@@ -360,7 +360,8 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_tensor", Backend::cuda, Feature::u8, 1}, supports, launch, workspace},
+    {{.name = "window_search_tensor", .backend = Backend::cuda, .features = Feature::u8, .rank = 1},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of u16 and f32 on the GPU: a block a window, a thread a shift, which reads
-// the window and the frame from shared memory, a pixel at a time, and adds up in integers of
+// Searches of windows of u16 and f32 on the GPU: one block per window, one thread per shift, which
+// reads the window and the frame from shared memory, a pixel at a time, and adds up in integers of
 // 64 bits, or for floats in double precision. Where both are more than a block may have, they are
 // read where they are.
 #include "cuda/fields/block_search.cuh"
@@ -142,11 +142,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_u16_f32",
-      Backend::cuda,
-      {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
-     supports_block_search<Layout>,
-     launch},
+    {{.name = "window_search_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
+     {.supports = supports_block_search<Layout>, .launch = launch}},
 };
 
 }  // namespace

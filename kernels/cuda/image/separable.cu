@@ -296,22 +296,26 @@ constexpr VariantName fused_name = [] {
   return name;
 }();
 
-template <int fixed_radius>
-constexpr Variant<stage::Filter> fused(int rank) {
-  return {{fused_name<fixed_radius>.text, Backend::cuda, features, rank},
-          supports_fused<fixed_radius>,
-          launch_fused<fixed_radius>};
+struct Tuning {
+  int radius = 0;  ///< that it is for; 0: for all
+  int rank;        ///< as measured, see Variant
+};
+
+template <Tuning t>
+constexpr Variant<stage::Filter> fused() {
+  return {{.name = fused_name<t.radius>.text,
+           .backend = Backend::cuda,
+           .features = features,
+           .rank = t.rank},
+          {.supports = supports_fused<t.radius>, .launch = launch_fused<t.radius>}};
 }
 
-/// Ranked as measured.
 constexpr Variant<stage::Filter> table[] = {
-    {{"separable.split", Backend::cuda, features, 0},
-     supports_split,
-     launch_split,
-     split_workspace},
-    fused<0>(1),
-    fused<3>(2),
-    fused<6>(2),
+    {{.name = "separable.split", .backend = Backend::cuda, .features = features},
+     {.supports = supports_split, .launch = launch_split, .workspace = split_workspace}},
+    fused<Tuning{.rank = 1}>(),
+    fused<Tuning{.radius = 3, .rank = 2}>(),
+    fused<Tuning{.radius = 6, .rank = 2}>(),
 };
 
 }  // namespace

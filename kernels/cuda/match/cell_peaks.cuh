@@ -153,7 +153,7 @@ struct CellInputs {
   }
 
   /// The keys of the shifts from (x0, y0) on, 0 outside, computed from the pixels by the whole
-  /// block, a row of shifts a warp. Ends with a barrier.
+  /// block, one warp per row of shifts. Ends with a barrier.
   __device__ void score_windows(int right, int x0, int y0, WindowKeys& keys) const;
 };
 

@@ -21,9 +21,17 @@ __global__ void __launch_bounds__(block_size)
   const int x = blockIdx.x * block_size + threadIdx.x;
   if (x >= area.width) return;
   const std::int64_t at = std::int64_t{blockIdx.y} * area.width + x;
-  const bool is_none =
-      p.contrast.least > 0 && lacks_contrast(static_cast<T>(p.pixels()), static_cast<T>(sums[at]),
-                                             static_cast<T>(squares[at]), p.contrast.least);
+  bool is_none = false;
+  if (p.contrast.least > 0) {
+    const auto n = static_cast<T>(p.pixels());
+    T variance = 0;
+    for (int c = 0; c < p.correlate.planes; ++c) {
+      const std::int64_t window = c * windows_of(p.correlate) + at;
+      const auto sum = static_cast<T>(sums[window]);
+      variance += n2_covariance(n, static_cast<T>(squares[window]), sum, sum);
+    }
+    is_none = lacks_contrast(n, variance, p.correlate.planes, p.contrast.least);
+  }
 #pragma unroll 4
   for (int r = 0; r < right_count; ++r) {
     const std::int64_t place = r * area.size().area() + at;
@@ -57,7 +65,8 @@ bool supports(const stage::ContrastFilter::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::ContrastFilter> table[] = {
-    {{"contrast_filter", Backend::cuda, match_features}, supports, launch},
+    {{.name = "contrast_filter", .backend = Backend::cuda, .features = match_features},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

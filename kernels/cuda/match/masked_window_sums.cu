@@ -267,14 +267,11 @@ bool supports(const stage::WindowSums::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
-    {{"masked_window_sums",
-      Backend::cuda,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask,
-       Feature::own_lefts}},
-     supports,
-     launch,
-     nullptr,
-     plan},
+    {{.name = "masked_window_sums",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask,
+                   Feature::own_lefts}},
+     {.supports = supports, .launch = launch, .plan = plan}},
 };
 
 }  // namespace

@@ -170,20 +170,23 @@ constexpr VariantName name = T::name("masked_window_sums_wgmma");
 /// The narrowest that takes the mask is the quickest.
 template <class... T>
 constexpr auto make_table(Tilings<T...>) {
-  return std::array{Variant<stage::WindowSums>{{name<T>.text,
-                                                Backend::cuda,
-                                                {Feature::u8, Feature::mask, Feature::own_lefts},
-                                                10 - T::steps},
-                                               supports<T>,
-                                               launch<T>,
-                                               workspace,
-                                               plan<T>,
-                                               {},
-                                               is_preferred<T>}...};
+  return std::array{
+      Variant<stage::WindowSums>{{.name = name<T>.text,
+                                  .backend = Backend::cuda,
+                                  .features = {Feature::u8, Feature::mask, Feature::own_lefts},
+                                  .rank = 10 - T::steps},
+                                 {.supports = supports<T>,
+                                  .launch = launch<T>,
+                                  .workspace = workspace,
+                                  .plan = plan<T>,
+                                  .is_preferred = is_preferred<T>}}...};
 }
 /// Wider masks take longer than their runs do.
-constexpr auto table =
-    make_table(Tilings<WarpgroupTiling<2, 4, 2, 8, 2>, WarpgroupTiling<3, 4, 2, 8, 2>>());
+constexpr auto table = make_table(
+    Tilings<ByWarpgroups<WgmmaTuning{
+                .steps = 2, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+            ByWarpgroups<WgmmaTuning{
+                .steps = 3, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>>());
 
 }  // namespace
 

@@ -36,8 +36,8 @@ struct Place {
   }
 };
 
-/// Any method, any products: the formulas of score.hpp.
-template <class Pixel, class Product, class Sum, class Squares>
+/// Any method, any products: the formulas of score.hpp, over the planes of a picture.
+template <int planes, class Pixel, class Product, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size, 4)
     normalise(stage::Normalise::Problem p, int right_count, const TemplateSums* template_sums,
               const Product* products, const Sum* sums, const Squares* squares, float* scores) {
@@ -47,19 +47,34 @@ __global__ void __launch_bounds__(block_size, 4)
   const std::int64_t n = p.pixels(), shifts = p.correlate.shifts.size().area();
   products += at.product(p);
   scores += at.dense(p);
-  const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
+  T sum[planes], square[planes];
+#pragma unroll
+  for (int c = 0; c < planes; ++c) {
+    const std::int64_t window = c * windows_of(p.correlate) + at.dense(p);
+    sum[c] = static_cast<T>(sums[window]);
+    square[c] = static_cast<T>(squares[window]);
+  }
   const Share rights(right_count);
   for (int r = rights.first; r < rights.last; ++r) {
-    const TemplateSums right = template_sums[r];
-    const Product product = products[r * p.products_stride()];
+    const auto terms = [&](int c) {
+      const TemplateSums right = template_sums[std::int64_t{c} * p.correlate.rights + r];
+      const Product product = products[c * p.product_plane() + r * p.products_stride()];
+      if constexpr (std::is_integral_v<Product>)
+        return ScoreTerms<T>(WindowTerms<T>{n, static_cast<T>(product), sum[c], square[c],
+                                            static_cast<std::int64_t>(right.sum),
+                                            static_cast<std::int64_t>(right.squares)});
+      else
+        return centred_terms(static_cast<double>(n), product, static_cast<double>(sum[c]),
+                             static_cast<double>(square[c]), right);
+    };
+    auto all = terms(0);
+#pragma unroll
+    for (int c = 1; c < planes; ++c) all += terms(c);
     double value;
     if constexpr (std::is_integral_v<Product>)
-      value = score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
-                                             static_cast<std::int64_t>(right.sum),
-                                             static_cast<std::int64_t>(right.squares)});
+      value = score(p.method, all);
     else
-      value = centred_score(p.method, static_cast<double>(n), product, static_cast<double>(sum),
-                            static_cast<double>(square), right, 0);
+      value = centred_score(p.method, all, 0);
     scores[r * shifts] = static_cast<float>(value);
   }
 }
@@ -107,15 +122,18 @@ Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buf
   const auto* sums = static_cast<const Sum*>(b.window_sums);
   const auto* squares = static_cast<const Squares*>(b.window_squares);
   if constexpr (std::is_same_v<Product, float>) {
-    if (p.method == Method::ccoeff_normed) {
+    if (p.method == Method::ccoeff_normed && p.correlate.planes == 1) {
       const float inverse_n = 1.0f / static_cast<float>(p.pixels());
       return enqueue("normalise_centred", normalise_centred<Pixel, Sum, Squares>, grid, block_size,
                      0, b.stream, p, inverse_n, b.right_count, template_sums, products, sums,
                      squares, b.product_error, b.scores);
     }
   }
-  return enqueue("normalise", normalise<Pixel, Product, Sum, Squares>, grid, block_size, 0,
-                 b.stream, p, b.right_count, template_sums, products, sums, squares, b.scores);
+  const auto kernel = p.correlate.planes == 1
+                          ? normalise<1, Pixel, Product, Sum, Squares>
+                          : normalise<color_planes, Pixel, Product, Sum, Squares>;
+  return enqueue("normalise", kernel, grid, block_size, 0, b.stream, p, b.right_count,
+                 template_sums, products, sums, squares, b.scores);
 }
 
 Status launch(const stage::Normalise::Problem& p, const Device&, const stage::Normalise::Buffers& b,
@@ -132,14 +150,15 @@ Status launch(const stage::Normalise::Problem& p, const Device&, const stage::No
 }
 
 bool supports(const stage::Normalise::Problem& p, const Device&) {
-  return p.correlate.shifts.height <= 65535;
+  const int planes = p.correlate.planes;
+  return p.correlate.shifts.height <= 65535 && (planes == 1 || planes == color_planes);
 }
 
 constexpr Variant<stage::Normalise> table[] = {
-    {{"normalise", Backend::cuda,
-      match_features | Features(Feature::float_products, Feature::pitched_output)},
-     supports,
-     launch},
+    {{.name = "normalise",
+      .backend = Backend::cuda,
+      .features = match_features | Features(Feature::float_products, Feature::pitched_output)},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -80,11 +80,15 @@ __global__ void __launch_bounds__(block_size)
   const Rect area = p.correlate.shifts;
   const int x = blockIdx.x * block_width + threadIdx.x;
   const int y = blockIdx.y * tile_height + threadIdx.y * rows;
+  __shared__ float limit;
   for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
+    if (threadIdx.x == 0 && threadIdx.y == 0)
+      limit = static_cast<float>(
+          score_limit(p.method, p.threshold, double(p.pixels()),
+                      sums_of_right(p.correlate, template_sums, first_right + r)));
+    __syncthreads();
     const Surface surface{scores + r * area.size().area(), area.width, area.height,
                           minimum ? -1.0F : 1.0F};
-    const auto limit = static_cast<float>(
-        score_limit(p.method, p.threshold, double(p.pixels()), template_sums[first_right + r]));
     unsigned peaks = peaks_of_thread(surface, x, y, surface.sign * limit);
     lists.append_by_warp(r, __popc(peaks), [&] {
       const int j = __ffs(static_cast<int>(peaks)) - 1;
@@ -92,6 +96,7 @@ __global__ void __launch_bounds__(block_size)
       const unsigned index = static_cast<unsigned>(y + j) * area.width + x;
       return key_of(surface.scores[index], minimum, index);
     });
+    __syncthreads();  // the next limit overwrites it
   }
 }
 
@@ -129,7 +134,8 @@ bool supports(const stage::Peaks::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Peaks> table[] = {
-    {{"peaks", Backend::cuda, match_features}, supports, launch, workspace},
+    {{.name = "peaks", .backend = Backend::cuda, .features = match_features},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

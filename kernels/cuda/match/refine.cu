@@ -36,8 +36,9 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
 
 /// Pixels of integers.
 template <class In>
-__device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
-                              const In* right, const std::uint8_t* mask, const TemplateSums& sums) {
+__device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, const std::byte* window,
+                                           const In* right, const std::uint8_t* mask,
+                                           const TemplateSums& sums) {
   // 32 bits hold a thread's share of any row of bytes.
   using Share = std::conditional_t<sizeof(In) == 1, unsigned, unsigned long long>;
   Share product = 0, sum = 0, squares = 0;
@@ -57,15 +58,14 @@ __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* 
       });
   block_sums<warps>(totals);
   using T = TermOf<In>;
-  return score(p.method,
-               WindowTerms<T>{p.pixels(), static_cast<T>(totals[0]), static_cast<T>(totals[1]),
-                              static_cast<T>(totals[2]), static_cast<std::int64_t>(sums.sum),
-                              static_cast<std::int64_t>(sums.squares)});
+  return ScoreTerms<T>(WindowTerms<T>{
+      p.pixels(), static_cast<T>(totals[0]), static_cast<T>(totals[1]), static_cast<T>(totals[2]),
+      static_cast<std::int64_t>(sums.sum), static_cast<std::int64_t>(sums.squares)});
 }
 
-template <>
-__device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
-                              const float* right, const std::uint8_t* mask, const TemplateSums&) {
+__device__ CentredTerms terms_of(const stage::Refine::Problem& p, const std::byte* window,
+                                 const float* right, const std::uint8_t* mask,
+                                 const TemplateSums&) {
   double means[2] = {};
   for_pixels(
       p.correlate, window, right, mask,
@@ -99,7 +99,7 @@ __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* 
   w.left_variance_sum = s[4];
   w.right_variance_sum = s[5];
   w.covariance = s[6];
-  return score(p.method, w);
+  return w;
 }
 
 /// Grid: positions, candidates of a template, templates.
@@ -117,11 +117,26 @@ __global__ void __launch_bounds__(threads)
     const int dx = static_cast<int>(blockIdx.x) % 3 - 1, dy = static_cast<int>(blockIdx.x) / 3 - 1;
     if ((dx && !there.x) || (dy && !there.y)) continue;
     const int x = p.correlate.shifts.x + c.x + dx, y = p.correlate.shifts.y + c.y + dy;
-    const double exact =
-        exact_score(p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
-                    reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), mask,
-                    template_sums[r]);
-    if (threadIdx.x == 0) scores[index * places + blockIdx.x] = exact;
+    const Problem& of = p.correlate;
+    const auto terms = [&](int plane) {
+      const std::int64_t right = std::int64_t{plane} * of.rights + r;
+      return terms_of(
+          p, left + plane * of.left_plane + y * of.left_pitch + x * static_cast<int>(sizeof(In)),
+          reinterpret_cast<const In*>(templates + right * of.right_stride), mask,
+          template_sums[right]);
+    };
+    // In shared memory, since registers are few; of the first thread alone.
+    __shared__ decltype(terms(0)) all;
+    XCORR_ROLL
+    for (int plane = 0; plane < of.planes; ++plane) {
+      const auto of_plane = terms(plane);
+      if (threadIdx.x != 0) continue;
+      if (plane == 0)
+        all = of_plane;
+      else
+        all += of_plane;
+    }
+    if (threadIdx.x == 0) scores[index * places + blockIdx.x] = score(p.method, all);
   }
 }
 
@@ -168,7 +183,8 @@ Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refin
 }
 
 constexpr Variant<stage::Refine> table[] = {
-    {{"refine", Backend::cuda, match_features}, supports_all, launch, workspace},
+    {{.name = "refine", .backend = Backend::cuda, .features = match_features},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -94,15 +94,12 @@ bool supports(const stage::Refine::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Refine> table[] = {
-    {{"refine_bytes",
-      Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-       Feature::own_lefts},
-      1},
-     supports,
-     launch,
-     workspace,
-     plan},
+    {{.name = "refine_bytes",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                   Feature::contrast, Feature::own_lefts},
+      .rank = 1},
+     {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace

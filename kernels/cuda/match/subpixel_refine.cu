@@ -16,13 +16,18 @@ using u64 = unsigned long long;
 constexpr int jobs = PlaceSums::across + 1;  // a row of shifts each, and the products of terms
 constexpr int parts = 4;                     // warps for each, which take rows in turn
 constexpr int threads = 32 * jobs * parts;
-constexpr int rows_of_block = 16;
 static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
 
 /// Pixels whose sums of products with a term 32 bits hold, over 32 lanes.
 constexpr int columns = 896;
 
-int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
+/// How many rows of a candidate's template a block takes: as few as its warps can share, since rows
+/// one after the other take as long as loads from memory; more where the candidates alone fill the
+/// device.
+int rows_of_block(const Problem& p, const Device& device, std::int64_t candidates) {
+  return ceil_div(p.right.height, parts) * candidates <= 2 * device.multiprocessors ? parts
+                                                                                    : 4 * parts;
+}
 
 /// What a warp reads.
 struct Pixels {
@@ -106,18 +111,17 @@ __device__ void add_shifts(const Pixels& pixels, int y, int end, int down, u64* 
 
 /// Adds the sums of the blocks that share a candidate in the last one to finish; the others return
 /// false. `all`: 0 before and after.
-__device__ bool add_blocks(u64* sums, unsigned* block_counter, u64* all) {
+__device__ bool add_blocks(u64* sums, int count, unsigned* block_counter, u64* all) {
   if (gridDim.x == 1) return true;
-  const bool counts = threadIdx.x < PlaceSums::count;
-  if (counts) {
-    atomicAdd(&all[threadIdx.x], sums[threadIdx.x]);
+  for (int k = threadIdx.x; k < count; k += threads) {
+    atomicAdd(&all[k], sums[k]);
     __threadfence();
   }
   __syncthreads();
   if (!is_last_block(block_counter, gridDim.x)) return false;
-  if (counts) {
-    sums[threadIdx.x] = static_cast<volatile u64*>(all)[threadIdx.x];
-    all[threadIdx.x] = 0;
+  for (int k = threadIdx.x; k < count; k += threads) {
+    sums[k] = static_cast<volatile u64*>(all)[k];
+    all[k] = 0;
   }
   return true;
 }
@@ -126,12 +130,15 @@ __device__ bool add_blocks(u64* sums, unsigned* block_counter, u64* all) {
 __global__ void __launch_bounds__(threads, 1)
     subpixel_refine(stage::SubpixelRefine::Problem p, const std::uint8_t* left,
                     const std::uint8_t* templates, const std::uint8_t* inset, int first_right,
-                    int right_count, const Candidate* candidates, const std::uint32_t* counts,
-                    unsigned* block_counters, u64* sums_of_slots, FittedPlace* fits) {
-  __shared__ PlaceSums sums;
+                    int right_count, int rows_of_block, const Candidate* candidates,
+                    const std::uint32_t* counts, unsigned* block_counters, u64* sums_of_slots,
+                    FittedPlace* fits) {
+  __shared__ PlaceSums sums[color_planes];
+  __shared__ PlaceSumsOf<double> all;
   __shared__ PlaceSolution solutions[PlaceSums::shifts];
-  auto* const shared = reinterpret_cast<u64*>(sums.of);
+  auto* const shared = reinterpret_cast<u64*>(sums);
   const Problem& c = p.correlate;
+  const int count = c.planes * PlaceSums::count;
   const int job = threadIdx.x / 32 % jobs, part = threadIdx.x / 32 / jobs;
   wait_for_previous();
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
@@ -142,27 +149,32 @@ __global__ void __launch_bounds__(threads, 1)
       if (blockIdx.x == 0 && threadIdx.x == 0) fits[index] = {0, 0, 0};
       continue;
     }
-    if (threadIdx.x < PlaceSums::count) shared[threadIdx.x] = 0;
+    for (int k = threadIdx.x; k < count; k += threads) shared[k] = 0;
     __syncthreads();
-    const Pixels pixels{
-        left + c.left_offset(r) + (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
-        templates + r * c.right_stride,
-        inset,
-        c.left_pitch,
-        c.right_pitch,
-        c.right};
     const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, PlaceSums::reach);
     const int end =
         min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - PlaceSums::reach);
-    if (job < PlaceSums::across)
-      add_shifts(pixels, begin + part, end, job - PlaceSums::reach, shared);
-    else
-      add_pairs(pixels, begin + part, end, shared);
+    for (int plane = 0; plane < c.planes; ++plane) {
+      const Pixels pixels{left + plane * c.left_plane + c.left_offset(r) +
+                              (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
+                          templates + (std::int64_t{plane} * c.rights + r) * c.right_stride,
+                          inset,
+                          c.left_pitch,
+                          c.right_pitch,
+                          c.right};
+      u64* const of_plane = shared + plane * PlaceSums::count;
+      if (job < PlaceSums::across)
+        add_shifts(pixels, begin + part, end, job - PlaceSums::reach, of_plane);
+      else
+        add_pairs(pixels, begin + part, end, of_plane);
+    }
     __syncthreads();
-    if (add_blocks(shared, &block_counters[index], sums_of_slots + index * PlaceSums::count)) {
+    if (add_blocks(shared, count, &block_counters[index], sums_of_slots + index * count)) {
       __syncthreads();
-      const int shift = threadIdx.x;
-      if (shift < PlaceSums::shifts) solutions[shift] = place_solution(sums, shift);
+      const int k = threadIdx.x;
+      if (k < PlaceSums::count) all.of[k] = sum_of_planes(sums, c.planes, k);
+      __syncthreads();
+      if (k < PlaceSums::shifts) solutions[k] = place_solution(all, k);
       __syncthreads();
       if (threadIdx.x == 0) fits[index] = fitted_place(solutions, p.polarity);
     }
@@ -172,28 +184,32 @@ __global__ void __launch_bounds__(threads, 1)
 
 /// For each candidate its sums, each as large as two counters, and a ticket.
 Result<std::unique_ptr<PlanState>> plan(const stage::SubpixelRefine::Problem& p, const Device&) {
-  return BlockCounters::make(p.slots() * (2 * PlaceSums::count + 1));
+  return BlockCounters::make(p.slots() * (2 * p.correlate.planes * PlaceSums::count + 1));
+}
+
+bool supports(const stage::SubpixelRefine::Problem& p, const Device&) {
+  return p.correlate.planes <= color_planes;
 }
 
 Status launch(const stage::SubpixelRefine::Problem& p, const Device& device,
               const stage::SubpixelRefine::Buffers& b, PlanState* state) {
   unsigned* const counters = static_cast<const BlockCounters*>(state)->counters();
-  const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
+  const int rows = rows_of_block(p.correlate, device, std::int64_t{b.right_count} * p.max_peaks);
+  const dim3 grid(ceil_div(p.correlate.right.height, rows), p.max_peaks,
+                  grid_extent(b.right_count));
   return enqueue_early(device, "subpixel_refine", subpixel_refine, grid, threads, 0, b.stream, p,
-                       b.lefts, b.templates, b.inset, b.first_right, b.right_count, b.candidates,
-                       b.counts, counters + 2 * PlaceSums::count * p.slots(),
+                       b.lefts, b.templates, b.inset, b.first_right, b.right_count, rows,
+                       b.candidates, b.counts,
+                       counters + 2 * p.correlate.planes * PlaceSums::count * p.slots(),
                        reinterpret_cast<u64*>(counters), b.fits);
 }
 
 constexpr Variant<stage::SubpixelRefine> table[] = {
-    {{"subpixel_refine",
-      Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-       Feature::own_lefts}},
-     supports_all,
-     launch,
-     nullptr,
-     plan},
+    {{.name = "subpixel_refine",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                   Feature::contrast, Feature::own_lefts, Feature::planes}},
+     {.supports = supports, .launch = launch, .plan = plan}},
 };
 
 }  // namespace

@@ -154,6 +154,7 @@ __global__ void __launch_bounds__(threads)
       __syncthreads();
       if (!is_last_block(&block_counters[index], gridDim.x)) continue;
       if (k < Sums::count)
+        XCORR_ROLL
         for (int chunk = 0; chunk < chunks; ++chunk)
           total += static_cast<const volatile double*>(of_chunks)[chunk * Sums::count + k];
     }
@@ -185,14 +186,11 @@ Status launch(const stage::SubpixelRefine::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::SubpixelRefine> table[] = {
-    {{"subpixel_refine_u16_f32",
-      Backend::cuda,
-      {Feature::u16, Feature::f32, Feature::wide_sums, Feature::several_peaks, Feature::mask,
-       Feature::contrast}},
-     supports_all,
-     launch,
-     workspace,
-     plan},
+    {{.name = "subpixel_refine_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::wide_sums, Feature::several_peaks,
+                   Feature::mask, Feature::contrast}},
+     {.launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace

@@ -130,14 +130,16 @@ Status launch_blend(const stage::Blend::Problem& p, const Device&, const stage::
 }
 
 constexpr Variant<stage::TemplateSums> sums_table[] = {
-    {{"template_sums", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch_template_sums},
+    {{.name = "template_sums",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch_template_sums}},
 };
 constexpr Variant<stage::Blend> blend_table[] = {
-    {{"blend", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
-     supports_all,
-     launch_blend},
+    {{.name = "blend",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch_blend}},
 };
 
 }  // namespace

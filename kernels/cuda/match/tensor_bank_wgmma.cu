@@ -386,16 +386,18 @@ constexpr VariantName name = T::name(Name::name);
 constexpr Features features{Feature::u8, Feature::mask};
 
 template <class T>
-constexpr Variant<stage::Search> variant{{name<T>.text, Backend::cuda, features},
-                                         supports<T>,
-                                         launch<T>,
-                                         workspace,
-                                         State<T>::make,
-                                         {refines},
-                                         is_preferred<T>};
+constexpr Variant<stage::Search> variant{
+    {.name = name<T>.text, .backend = Backend::cuda, .features = features},
+    {.supports = supports<T>,
+     .launch = launch<T>,
+     .workspace = workspace,
+     .plan = State<T>::make,
+     .extra = {refines},
+     .is_preferred = is_preferred<T>}};
 
-constexpr std::array table{variant<BankTiling<1, 2, 8, 2>>, variant<BankTiling<1, 1, 8, 2>>,
-                           variant<BankTiling<2, 1, 8, 2>>};
+constexpr std::array table{variant<OfBank<BankTuning{.packed = 2, .tiles = 8, .groups = 2}>>,
+                           variant<OfBank<BankTuning{.tiles = 8, .groups = 2}>>,
+                           variant<OfBank<BankTuning{.chunks = 2, .tiles = 8, .groups = 2}>>};
 
 }  // namespace
 

@@ -163,11 +163,11 @@ bool supports(const stage::WindowSums::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
-    {{"window_sums",
-      Backend::cuda,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::own_lefts}},
-     supports,
-     launch},
+    {{.name = "window_sums",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums,
+                   Feature::own_lefts}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -351,11 +351,14 @@ bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, cons
 
 Family window_sums_strips_family() {
   static constexpr Variant<stage::WindowSums> table[] = {
-      {{"strips", Backend::cuda, {Feature::u8, Feature::own_lefts}, 1},
-       supports_window_sums_strips,
-       [](const stage::WindowSums::Problem& p, const Device& device,
-          const stage::WindowSums::Buffers& b,
-          PlanState*) { return launch_window_sums_strips(p, device, b, nullptr); }},
+      {{.name = "strips",
+        .backend = Backend::cuda,
+        .features = {Feature::u8, Feature::own_lefts},
+        .rank = 1},
+       {.supports = supports_window_sums_strips,
+        .launch = [](const stage::WindowSums::Problem& p, const Device& device,
+                     const stage::WindowSums::Buffers& b,
+                     PlanState*) { return launch_window_sums_strips(p, device, b, nullptr); }}},
   };
   return Family(table);
 }

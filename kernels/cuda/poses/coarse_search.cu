@@ -114,11 +114,10 @@ bool supports(const stage::CoarseSearch::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::CoarseSearch> table[] = {
-    {{"coarse_search",
-      Backend::cuda,
-      {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
-     supports,
-     launch},
+    {{.name = "coarse_search",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

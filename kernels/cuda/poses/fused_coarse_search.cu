@@ -204,7 +204,7 @@ struct ScoreMemory {
 __device__ unsigned measure_windows(const stage::FusedCoarseSearch::Problem& p,
                                     const stage::FusedCoarseSearch::Buffers& b, int x, int y,
                                     ScoreMemory& memory) {
-  static_assert(cells_of_warp == 4 && places == 16, "two places a lane");
+  static_assert(cells_of_warp == 4 && places == 16, "two places per lane");
   const Rect shifts = p.correlate.shifts;
   const int lane = threadIdx.x % 32;
   unsigned exist[2];
@@ -269,7 +269,7 @@ __device__ CoarseKey best_of_cell(const stage::FusedCoarseSearch::Problem& p, co
   }
 }
 
-/// With eight tiles three blocks a multiprocessor would leave too few registers.
+/// With eight tiles three blocks per multiprocessor would leave too few registers.
 template <int tiles>
 constexpr int blocks_of_processor = tiles < 8 ? 3 : 2;
 
@@ -410,11 +410,10 @@ bool supports(const stage::FusedCoarseSearch::Problem& p, const Device& device) 
 }
 
 constexpr Variant<stage::FusedCoarseSearch> table[] = {
-    {{"tensor_cells", Backend::cuda, {Feature::u8, Feature::mask, Feature::contrast}},
-     supports,
-     launch,
-     nullptr,
-     Images::make},
+    {{.name = "tensor_cells",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch, .plan = Images::make}},
 };
 
 }  // namespace

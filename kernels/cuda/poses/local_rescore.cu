@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of turned templates at the places round the expected ones on the GPU. A try's
+// Exact scores of warped templates at the places near the expected ones on the GPU. A try's
 // image is cut into strips of rows, a block a strip, which adds its sums to those of the try; the
 // last block computes the scores.
 #include "cuda/common/last_block.cuh"
@@ -147,11 +147,10 @@ bool supports(const stage::LocalRescore::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore", Backend::cuda, {Feature::u8, Feature::mask, Feature::contrast}},
-     supports,
-     launch,
-     nullptr,
-     Totals::make},
+    {{.name = "local_rescore",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch, .plan = Totals::make}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores of turned templates at the places round the expected ones in frames of 16 bits and of
+// Scores of warped templates at the places near the expected ones in frames of 16 bits and of
 // floats on the GPU: a block a try. It makes the image strip by strip in shared memory and
 // compares each with the frame at all places at once.
 #include <algorithm>
@@ -193,11 +193,10 @@ bool supports(const stage::LocalRescore::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore_u16_f32",
-      Backend::cuda,
-      {Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
-     supports,
-     launch},
+    {{.name = "local_rescore_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

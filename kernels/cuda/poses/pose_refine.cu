@@ -39,7 +39,7 @@ __device__ PoseRefineFrame<std::uint8_t> part_at(const stage::PoseRefine::Proble
   const int width = min(p.frame.width, whole(pose.x + half_width) + 1) - left,
             height = min(p.frame.height, whole(pose.y + half_height) + 1) - top;
   if (width <= 0 || height <= 0) return frame;
-  // An odd number of words a row: pixels below each other are in different banks.
+  // An odd number of words per row: pixels below each other are in different banks.
   const int words = (width + 3) / 4 | 1;
   if (std::int64_t{4} * words * height > part_bytes) return frame;
   auto* const part = dynamic_shared<std::uint32_t>();
@@ -90,8 +90,8 @@ __device__ bool any_goes_on(const stage::PoseRefine::Problem& p, int step,
   return __syncthreads_or(any);
 }
 
-/// Grid: the blocks that share each pose. With the registers of two blocks a multiprocessor a step
-/// does not fit in them on 7.5.
+/// Grid: the blocks that share each pose. With the registers of two blocks per multiprocessor a
+/// step does not fit in them on 7.5.
 __global__ void __launch_bounds__(threads, 1)
     pose_refine_step(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b, int step,
                      Parts parts) {
@@ -151,11 +151,10 @@ Status launch(const stage::PoseRefine::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::PoseRefine> table[] = {
-    {{"pose_refine", Backend::cuda, {Feature::u8, Feature::contrast}},
-     supports_all,
-     launch,
-     workspace,
-     TemplateSystem<PoseRefining>::make},
+    {{.name = "pose_refine",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::contrast}},
+     {.launch = launch, .workspace = workspace, .plan = TemplateSystem<PoseRefining>::make}},
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ struct PoseRefine {
     add_up(sums, put);
   }
 
-  /// By all threads of the block: a lane a column.
+  /// By all threads of the block: one lane per column.
   __device__ static void invert(const stage::PoseRefine::Problem& p, PoseRefineSystem& system) {
     const int column = threadIdx.x;
     if (column >= pose_refine_unknowns) return;

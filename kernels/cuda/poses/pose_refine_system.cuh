@@ -37,8 +37,8 @@ __device__ bool add_parts(const Sums* parts, unsigned* block_counter, Sums& all)
   return true;
 }
 
-/// Grid: the blocks that share the template. With the registers of two blocks a multiprocessor the
-/// inverse does not fit in them on 7.5.
+/// Grid: the blocks that share the template. With the registers of two blocks per multiprocessor
+/// the inverse does not fit in them on 7.5.
 template <class PoseRefining>
 __global__ void __launch_bounds__(PoseRefining::threads, 1)
     pose_refine_system(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b,

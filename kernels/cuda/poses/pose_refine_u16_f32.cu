@@ -40,11 +40,10 @@ Result<std::unique_ptr<PlanState>> plan(const stage::PoseRefine::Problem& p, con
 }
 
 constexpr Variant<stage::PoseRefine> table[] = {
-    {{"pose_refine_u16_f32", Backend::cuda, {Feature::u16, Feature::f32, Feature::contrast}},
-     supports_all,
-     launch,
-     nullptr,
-     plan},
+    {{.name = "pose_refine_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::contrast}},
+     {.launch = launch, .plan = plan}},
 };
 
 }  // namespace

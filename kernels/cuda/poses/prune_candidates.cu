@@ -134,16 +134,16 @@ Status launch_prune_candidates(const stage::PruneCandidates::Problem& p, const D
 }
 
 constexpr Variant<stage::CollectCandidates> collect_candidates_table[] = {
-    {{"collect_candidates", Backend::cuda, {Feature::u8, Feature::contrast}},
-     supports_all,
-     launch_collect_candidates,
-     workspace},
+    {{.name = "collect_candidates",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::contrast}},
+     {.launch = launch_collect_candidates, .workspace = workspace}},
 };
 constexpr Variant<stage::PruneCandidates> prune_candidates_table[] = {
-    {{"prune_candidates", Backend::cuda, {Feature::u8, Feature::contrast}},
-     supports_all,
-     launch_prune_candidates,
-     workspace},
+    {{.name = "prune_candidates",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::contrast}},
+     {.launch = launch_prune_candidates, .workspace = workspace}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pyramids on the GPU, a thread a pixel of the result. Like a copy, it is bound by memory.
+// Pyramids on the GPU, one thread per pixel of the result. Like a copy, it is bound by memory.
 #include "cuda/common/launch.cuh"
 #include "stages/poses/pyramid_down.hpp"
 
@@ -35,9 +35,10 @@ Status launch(const stage::PyramidDown::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::PyramidDown> table[] = {
-    {{"pyramid_down", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
-     supports_all,
-     launch},
+    {{.name = "pyramid_down",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A turned template against the frame at the places round the expected one, by a block: it makes
+// A warped template against the frame at the places near the expected one, by a block: it makes
 // rows of the image in shared memory, compares them with the frame at all places at once, four
-// pixels an instruction, and scores the places by the sums. All sums are integers: their order
+// pixels per instruction, and scores the places by the sums. All sums are integers: their order
 // does not matter.
 #pragma once
 

@@ -279,7 +279,8 @@ bool supports(const stage::SelectCandidates::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::SelectCandidates> table[] = {
-    {{"select_candidates", Backend::cuda, Feature::u8}, supports, launch, workspace, plan},
+    {{.name = "select_candidates", .backend = Backend::cuda, .features = Feature::u8},
+     {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace

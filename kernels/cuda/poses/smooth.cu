@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Smoothed templates on the GPU, a thread a pixel.
+// Smoothed templates on the GPU, one thread per pixel.
 #include "cuda/common/launch.cuh"
 #include "stages/poses/smooth.hpp"
 
@@ -30,7 +30,10 @@ Status launch(const stage::Smooth::Problem& p, const Device&, const stage::Smoot
 }
 
 constexpr Variant<stage::Smooth> table[] = {
-    {{"smooth", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "smooth",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned and scaled templates on the GPU, a block an image.
+// Warped templates on the GPU, one block per image.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/row_words.cuh"
@@ -59,9 +59,10 @@ Status launch(const stage::WarpTemplate::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WarpTemplate> table[] = {
-    {{"warp_template", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch},
+    {{.name = "warp_template",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch}},
 };
 
 }  // namespace

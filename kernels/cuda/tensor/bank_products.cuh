@@ -79,6 +79,13 @@ struct BankTiling {
   }
 };
 
+/// A tiling's parameters by their names: a kernel's own must be numbers.
+struct BankTuning {
+  int chunks = 1, packed = 1, tiles, groups;
+};
+template <BankTuning t>
+using OfBank = BankTiling<t.chunks, t.packed, t.tiles, t.groups>;
+
 /// Groups of T::rights as words of shared memory. Grid: groups; chunks, row by row.
 template <class T>
 __global__ void lay_out_bank(Problem p, const std::byte* rights, std::uint32_t* to) {

@@ -32,6 +32,15 @@ __device__ inline std::uint32_t load_word(const std::uint8_t* from) {
   return word;
 }
 
+/// Four words of shared memory, whose address is a multiple of 16, loaded here.
+__device__ inline void load_shared(std::uint32_t (&to)[4], const std::uint8_t* from) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(from));
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
 /// c += a b (mma.m16n8k32), modulo 2^32. a, 16x32: lane l holds the bytes 4 (l % 4)... and
 /// 16 + 4 (l % 4)... of rows l / 4 and l / 4 + 8, in the order row, row + 8, then their second
 /// halves. b, 32x8: the bytes of the same numbers of column l / 4. c, 16x8: columns 2 (l % 4) and

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Sums of products of bytes by matrix instructions: shared by the kernels by warps
-// (tensor_warps.cuh) and by groups of four warps (tensor_warpgroups.cuh). One row of the right is a
-// banded (Toeplitz) matrix, B[k][n] = right[k - n], so that 16 x 32 shifts are pieces of 16 left
-// rows, as they lie in memory, times B: no pixel is rearranged. B is laid out once for each right,
-// as the instructions in use require. A tiling `T` is a type that kernels take as a parameter. Sums
-// are modulo 2^32, so they are right while the true ones fit.
+// (tensor_warps.cuh), by groups of four warps (tensor_warpgroups.cuh) and by these with sparse
+// matrices (tensor_sparse.cuh). One row of the right is a banded (Toeplitz) matrix, B[k][n] =
+// right[k - n], so that 16 x 32 shifts are pieces of 16 left rows, as they lie in memory, times B:
+// no pixel is rearranged. What comes of a right is laid out once, as the instructions in use
+// require. A tiling `T` is a type that kernels take as a parameter. Sums are modulo 2^32, so they
+// are right while the true ones fit.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,7 @@ __host__ __device__ constexpr int bands_of(const Problem& p) {
   return T::bands(p.right.width);
 }
 
-/// For each right, band and row: the words of B.
+/// For each right, band and row: the words of its matrix.
 template <class T>
 __global__ void lay_out_rights(Problem p, const std::byte* rights, std::uint32_t* to) {
   const int bands = bands_of<T>(p);
@@ -48,10 +49,10 @@ __global__ void lay_out_rights(Problem p, const std::byte* rights, std::uint32_t
   const int columns = min(T::max_columns(), p.right.width - band * T::max_columns());
   to += std::int64_t{blockIdx.x} * T::row_words();
   for (int word = threadIdx.x; word < T::row_words(); word += blockDim.x) {
-    const int first = T::first_column(word);
     std::uint32_t value = 0;
     for (int i = 0; i < 4; ++i)
-      if (first + i >= 0 && first + i < columns) value |= std::uint32_t{from[first + i]} << 8 * i;
+      if (const int column = T::column(word, i); column >= 0 && column < columns)
+        value |= std::uint32_t{from[column]} << 8 * i;
     to[word] = value;
   }
 }
@@ -132,28 +133,28 @@ __device__ void stage_rights(std::uint8_t* to, const std::uint32_t* from, int co
     copy_async<16>(to + i * 4, from + (i < words ? i : 0), i < words ? 16 : 0);
 }
 
-/// Words from row to row of a warp's sums in shared memory, so that four rows lie in different
-/// banks.
-constexpr int sums_pitch = 40;
+/// Words from row to row of a warp's sums in shared memory that are stored two at a time, so that
+/// four rows lie in different banks.
+constexpr int paired_sums_pitch = 40;
 
 /// Where a lane stores two sums at a time. A warp's accumulators have 16 rows and 8 columns each,
 /// as multiply_add() leaves them; `row`: the first row of sums.
 __device__ inline uint2* place_of_sums(int row) {
   const int lane = threadIdx.x % 32;
-  return reinterpret_cast<uint2*>(dynamic_shared<std::uint32_t>() + (row + lane / 4) * sums_pitch +
-                                  lane % 4 * 2);
+  return reinterpret_cast<uint2*>(dynamic_shared<std::uint32_t>() +
+                                  (row + lane / 4) * paired_sums_pitch + lane % 4 * 2);
 }
 
 /// The bytes of that many rows of 32 columns.
-constexpr std::size_t sums_bytes(int rows) {
-  return static_cast<std::size_t>(rows) * sums_pitch * sizeof(std::uint32_t);
+constexpr std::size_t sums_bytes(int rows, int pitch = paired_sums_pitch) {
+  return static_cast<std::size_t>(rows) * pitch * sizeof(std::uint32_t);
 }
 
 /// A block's sums as its warps read them: one column per lane, eight rows at a time. Each row of
 /// sums is stored T::split times, each with a part of the sum.
 template <class T>
 class BlockSums {
-  static constexpr int across = T::columns() / 32, strip_sums = T::rows() * sums_pitch;
+  static constexpr int across = T::columns() / 32, strip_sums = T::rows() * T::sums_pitch;
 
  public:
   static constexpr int step = 8 * (T::threads() / 32 / across);
@@ -172,7 +173,7 @@ class BlockSums {
   /// below 8. Offsets are then sums, of which that of `r` is a compile-time constant.
   __device__ std::uint32_t at(int row, int r) const {
     const auto* from = dynamic_shared<std::uint32_t>() + strip_ * strip_sums +
-                       (T::place(row) + T::place(r)) * sums_pitch + threadIdx.x % 32;
+                       (T::place(row) + T::place(r)) * T::sums_pitch + threadIdx.x % 32;
     std::uint32_t sum = 0;
 #pragma unroll
     for (int i = 0; i < T::split; ++i) sum += from[i * across * strip_sums];

@@ -6,7 +6,7 @@
 // part (integers up to 2048, values that were float16) the first product suffices. One row of the
 // right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_block.cuh: it has one
 // more nonzero block of 8 x 8 than the row has blocks of 8. It is made for matrices of about 64
-// pixels a side and more; docs/performance/correlation.md has its expected rate.
+// pixels along a side and more; docs/performance/correlation.md has its expected rate.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -59,13 +59,11 @@ struct Row {
 };
 
 // Names: y, warps one below the other; k, warps that share outputs; s, steps.
-// clang-format off
 constexpr Row rows[] = {
-    {2, 2, 8, 9, 3},
-    {1, 4, 8, 9, 3},
-    {1, 4, 8, 17, 3},
+    {.warps_y = 2, .share = 2, .rows = 8, .steps = 9, .blocks = 3},
+    {.warps_y = 1, .share = 4, .rows = 8, .steps = 9, .blocks = 3},
+    {.warps_y = 1, .share = 4, .rows = 8, .steps = 17, .blocks = 3},
 };
-// clang-format on
 
 // ---- multiplying ----------------------------------------------------------------------------
 
@@ -351,14 +349,14 @@ constexpr VariantName name = variant_name("tensor_core_split.y", rows[number].wa
 
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{
-      Variant<stage::Correlate>{{name<numbers>.text,
-                                 Backend::cuda,
-                                 {Feature::f32, Feature::several_images, Feature::partial_overlap}},
-                                supports<numbers>,
-                                launch<numbers>,
-                                workspace,
-                                SplitRights::make}...};
+  return std::array{Variant<stage::Correlate>{
+      {.name = name<numbers>.text,
+       .backend = Backend::cuda,
+       .features = {Feature::f32, Feature::several_images, Feature::partial_overlap}},
+      {.supports = supports<numbers>,
+       .launch = launch<numbers>,
+       .workspace = workspace,
+       .plan = SplitRights::make}}...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());

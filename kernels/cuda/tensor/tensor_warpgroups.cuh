@@ -38,6 +38,7 @@ struct WarpgroupTiling {
   static constexpr int rows() { return 16 * all_tiles(); }
   /// The place of a row's sums: those of a tile lie together.
   static constexpr int place(int row) { return row % all_tiles() * 16 + row / all_tiles(); }
+  static constexpr int sums_pitch = paired_sums_pitch;
 
   static constexpr int max_columns() { return 32 * steps - 31; }
   static constexpr int stage_rows() { return rows_at_once; }
@@ -48,11 +49,11 @@ struct WarpgroupTiling {
   /// For one row of the right.
   static constexpr int row_bytes() { return (4 * steps + 2) * core_bytes; }
   static constexpr int row_words() { return row_bytes() / 4; }
-  /// The right's column that a laid-out word begins with. Core matrix c has bytes 8 (c - 3)... of
-  /// k, for its i-th shift i bytes back.
-  static constexpr int first_column(int word) {
+  /// The right's column of a laid-out word's byte. Core matrix c has bytes 8 (c - 3)... of k, for
+  /// its i-th shift i bytes back.
+  static constexpr int column(int word, int byte) {
     const int core = word / 32, shift = word % 32 / 4;
-    return 8 * (core - 3) - shift + word % 4 * 4;
+    return 8 * (core - 3) - shift + word % 4 * 4 + byte;
   }
   static constexpr int left_columns() { return columns() + 32 * (steps - 1); }
   /// An odd multiple of 16 bytes, so that eight rows of a piece lie in different banks.
@@ -74,17 +75,24 @@ struct WarpgroupTiling {
   static constexpr bool takes_width(int width) { return bands(width) == 1; }
 };
 
+/// A tiling's parameters by their names: a kernel's own must be numbers.
+struct WgmmaTuning {
+  int steps, tiles, groups = 1, rows_at_once, blocks;
+};
+template <WgmmaTuning t>
+using ByWarpgroups = WarpgroupTiling<t.steps, t.tiles, t.groups, t.rows_at_once, t.blocks>;
+
 // clang-format off
 using WarpgroupTilings = Tilings<  //
-    WarpgroupTiling<2, 4, 1, 8, 4>,
-    WarpgroupTiling<2, 4, 1, 16, 4>,
-    WarpgroupTiling<2, 4, 2, 8, 2>,
-    WarpgroupTiling<3, 4, 1, 4, 4>,
-    WarpgroupTiling<3, 4, 2, 8, 2>,
-    WarpgroupTiling<4, 4, 1, 4, 4>,
-    WarpgroupTiling<4, 4, 2, 8, 2>,
-    WarpgroupTiling<5, 4, 1, 4, 4>,
-    WarpgroupTiling<5, 4, 2, 8, 2>>;
+    ByWarpgroups<WgmmaTuning{.steps = 2, .tiles = 4, .rows_at_once = 8, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 2, .tiles = 4, .rows_at_once = 16, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 2, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+    ByWarpgroups<WgmmaTuning{.steps = 3, .tiles = 4, .rows_at_once = 4, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 3, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+    ByWarpgroups<WgmmaTuning{.steps = 4, .tiles = 4, .rows_at_once = 4, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 4, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+    ByWarpgroups<WgmmaTuning{.steps = 5, .tiles = 4, .rows_at_once = 4, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 5, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>>;
 // clang-format on
 
 /// A round takes one piece of the left for each of a group's tiles, the first of which begins with
@@ -211,7 +219,7 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
     for (int n = 0; n < 4; ++n)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        to[((16 * tile + 8 * half) * sums_pitch + 8 * (3 - n)) / 2] = {
+        to[((16 * tile + 8 * half) * T::sums_pitch + 8 * (3 - n)) / 2] = {
             sums[tile][4 * n + 2 * half], sums[tile][4 * n + 2 * half + 1]};
   __syncthreads();
 }

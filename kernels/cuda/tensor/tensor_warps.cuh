@@ -34,6 +34,7 @@ struct WarpTiling {
   static constexpr int columns() { return 32 * across(); }  ///< shifts of a block
   static constexpr int rows() { return 16 * tiles; }
   static constexpr int place(int row) { return row; }  ///< of its sums
+  static constexpr int sums_pitch = paired_sums_pitch;
 
   /// Columns of a right that a row of k holds besides the 31 that B is shifted by: one less than
   /// would fit, so that wider rights are split where 16-byte copies begin.
@@ -47,9 +48,9 @@ struct WarpTiling {
     return words;
   }
   static constexpr int row_words() { return 4 * copy_words(); }
-  /// The right's column that a laid-out word begins with. The c-th copy begins c bytes in.
-  static constexpr int first_column(int word) {
-    return 4 * (word % copy_words()) + word / copy_words() - 32;
+  /// The right's column of a laid-out word's byte. The c-th copy begins c bytes in.
+  static constexpr int column(int word, int byte) {
+    return 4 * (word % copy_words()) + word / copy_words() - 32 + byte;
   }
   static constexpr int left_columns() { return columns() + 32 * (steps - 1); }
   /// An odd multiple of 16 bytes, so that eight rows lie in different banks.
@@ -70,21 +71,28 @@ struct WarpTiling {
   static constexpr int max_steps = 5;
 };
 
+/// A tiling's parameters by their names: a kernel's own must be numbers.
+struct MmaTuning {
+  int steps, tiles, groups, split = 1, blocks;
+};
+template <MmaTuning t>
+using ByWarps = WarpTiling<t.steps, t.tiles, t.groups, t.split, t.blocks>;
+
 // clang-format off
 using WarpTilings = Tilings<  //
-    WarpTiling<2, 1, 2, 4, 4>,
-    WarpTiling<2, 2, 1, 1, 4>,
-    WarpTiling<2, 4, 1, 1, 4>,
-    WarpTiling<2, 4, 2, 1, 3>,
-    WarpTiling<2, 4, 2, 1, 4>,
-    WarpTiling<3, 1, 4, 4, 2>,
-    WarpTiling<3, 2, 2, 1, 2>,
-    WarpTiling<3, 4, 2, 1, 2>,
-    WarpTiling<3, 4, 4, 1, 2>,
-    WarpTiling<4, 4, 2, 1, 2>,
-    WarpTiling<5, 1, 4, 4, 2>,
-    WarpTiling<5, 4, 2, 1, 2>,
-    WarpTiling<5, 4, 4, 1, 2>>;
+    ByWarps<MmaTuning{.steps = 2, .tiles = 1, .groups = 2, .split = 4, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 2, .groups = 1, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 4, .groups = 1, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 4, .groups = 2, .blocks = 3}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 4, .groups = 2, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 1, .groups = 4, .split = 4, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 2, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 4, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 4, .groups = 4, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 4, .tiles = 4, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 5, .tiles = 1, .groups = 4, .split = 4, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 5, .tiles = 4, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 5, .tiles = 4, .groups = 4, .blocks = 2}>>;
 // clang-format on
 
 /// The products of 16 * tiles rows of 32 shifts with row j of each group of a stage's rows.
@@ -183,8 +191,8 @@ __device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std
     for (int n = 0; n < 4; ++n)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        to[((16 * m + 8 * half) * sums_pitch + 8 * n) / 2] = {sums[m][n][2 * half],
-                                                              sums[m][n][2 * half + 1]};
+        to[((16 * m + 8 * half) * T::sums_pitch + 8 * n) / 2] = {sums[m][n][2 * half],
+                                                                 sums[m][n][2 * half + 1]};
   __syncthreads();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What U16Split needs of a GPU: 16-bit images taken apart, four pixels a thread, and sums put
-// together, one shift a thread.
+// What U16Split needs of a GPU: 16-bit images taken apart, four pixels per thread, and sums put
+// together, one shift per thread.
 #pragma once
 
 #include "cuda/common/launch.cuh"

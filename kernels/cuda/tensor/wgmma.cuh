@@ -3,9 +3,11 @@
 // Asynchronous products of byte matrices by four warps together (wgmma.mma_async, on compute
 // capability 9.0 only). The left is in registers, as in mma.cuh; the right in shared memory, as
 // core matrices: 8 columns of 16 bytes of k each, one after the other. Core matrices may overlap,
-// so a banded matrix takes no more memory than its diagonals.
+// so a banded matrix takes no more memory than its diagonals. A sparse left, of whose every four
+// neighbours along k two are not stored, takes half the time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #ifndef XCORR_SIMT
@@ -19,8 +21,8 @@
 
 namespace xcorr::cuda {
 
-/// 32 x 32 bytes in shared memory: 2 x 4 core matrices. Its descriptor has two halves, of which
-/// offsets change only one.
+/// A matrix in shared memory: 2 core matrices along k, 4 where the left is sparse, for each eight
+/// columns. Its descriptor has two halves, of which offsets change only one.
 class RightMatrix {
  public:
   /// `first`: its first core matrix; `along_k`, `across`: bytes to the next one. All are multiples
@@ -53,6 +55,13 @@ __device__ inline void begin_products() {
 #if XCORR_WGMMA
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
+}
+
+/// Keeps the instructions that write these registers before the next product.
+template <std::size_t count>
+__device__ void hold_registers(std::uint32_t (&registers)[count]) {
+#pragma unroll
+  for (std::uint32_t& r : registers) asm volatile("" : "+r"(r)::"memory");
 }
 
 /// Closes the group of products since the last call.
@@ -95,6 +104,51 @@ __device__ void multiply_async(std::uint32_t (&c)[16], const std::uint32_t (&a)[
   __trap();
 #endif
 }
+
+#if XCORR_WGMMA
+#define XCORR_TEN(t) \
+  "%" t "0,%" t "1,%" t "2,%" t "3,%" t "4,%" t "5,%" t "6,%" t "7,%" t "8,%" t "9,"
+#define XCORR_SUMS_4(i) "+r"(c[i]), "+r"(c[i + 1]), "+r"(c[i + 2]), "+r"(c[i + 3])
+#define XCORR_SUMS_16(i) \
+  XCORR_SUMS_4(i), XCORR_SUMS_4(i + 4), XCORR_SUMS_4(i + 8), XCORR_SUMS_4(i + 12)
+#define XCORR_SPARSE_PRODUCT(n, c_names, other_names, ...)                         \
+  asm volatile("wgmma.mma_async.sp.sync.aligned.m64n" #n "k64.s32.u8.u8 {" c_names \
+               "}, " other_names ", 0, 1;"                                         \
+               : __VA_ARGS__                                                       \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits()), "r"(places))
+#endif
+
+/// c += a b (wgmma.sp.m64nNk64), modulo 2^32, by four warps with the same b of N = 2 `count`
+/// columns, 64 or 256. Of every four neighbours of a row of a along k two are stored, and `a` has
+/// what is stored as multiply_async() has its left. `places`: where these two are. Lane l tells it
+/// of row l / 4 + 8 (l & 1) of its warp; bits 4 q on are of the four whose first is
+/// 4 q + 32 (l >> 1 & 1): two bits of the first one's place, two of the second one's.
+template <std::size_t count>
+__device__ void multiply_sparse_async(std::uint32_t (&c)[count], const std::uint32_t (&a)[4],
+                                      const RightMatrix& b, std::uint32_t places) {
+  static_assert(count == 32 || count == 128);
+#if XCORR_WGMMA
+  if constexpr (count == 32)
+    XCORR_SPARSE_PRODUCT(64, XCORR_TEN("") XCORR_TEN("1") XCORR_TEN("2") "%30,%31",
+                         "{%32,%33,%34,%35}, %36, %37", XCORR_SUMS_16(0), XCORR_SUMS_16(16));
+  else
+    XCORR_SPARSE_PRODUCT(256,
+                         XCORR_TEN("") XCORR_TEN("1") XCORR_TEN("2") XCORR_TEN("3") XCORR_TEN("4")
+                             XCORR_TEN("5") XCORR_TEN("6") XCORR_TEN("7") XCORR_TEN("8")
+                                 XCORR_TEN("9") XCORR_TEN("10")
+                                     XCORR_TEN("11") "%120,%121,%122,%123,%124,%125,%126,%127",
+                         "{%128,%129,%130,%131}, %132, %133", XCORR_SUMS_16(0), XCORR_SUMS_16(16),
+                         XCORR_SUMS_16(32), XCORR_SUMS_16(48), XCORR_SUMS_16(64), XCORR_SUMS_16(80),
+                         XCORR_SUMS_16(96), XCORR_SUMS_16(112));
+#else
+  __trap();
+#endif
+}
+
+#undef XCORR_TEN
+#undef XCORR_SUMS_4
+#undef XCORR_SUMS_16
+#undef XCORR_SPARSE_PRODUCT
 
 }  // namespace xcorr::cuda
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the GPU, a thread a pixel.
+// Turned parts of a frame on the GPU, one thread per pixel.
 #include "stages/tracker/crop.hpp"
 
 #include "cuda/common/launch.cuh"
@@ -35,7 +35,8 @@ Status launch(const stage::Crop::Problem& p, const Device& device, const stage::
 }
 
 constexpr Variant<stage::Crop> table[] = {
-    {{"crop", Backend::cuda, Feature::u8}, supports, launch},
+    {{.name = "crop", .backend = Backend::cuda, .features = Feature::u8},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

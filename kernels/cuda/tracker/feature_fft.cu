@@ -31,7 +31,8 @@ Status launch(const stage::FeatureFft::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::FeatureFft> table[] = {
-    {{"feature_fft", Backend::cuda, Feature::f32}, supports, launch},
+    {{.name = "feature_fft", .backend = Backend::cuda, .features = Feature::f32},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -367,7 +367,8 @@ Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::FeatureMaps> table[] = {
-    {{"feature_maps", Backend::cuda, Feature::u8}, supports, launch, workspace},
+    {{.name = "feature_maps", .backend = Backend::cuda, .features = Feature::u8},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 // Responses of filters on the GPU. A block transforms eight channels of a window and multiplies
 // them with those of the whole filter and of its part on the target; spectra are never written.
-// Then a block a window adds these products, transforms both responses as the parts of one image
-// and finds their tops.
+// Then one block per window adds these products, transforms both responses as the parts of one
+// image and finds their tops.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/tracker/window_fft.cuh"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-/// Four blocks a multiprocessor, as many as have their images in its shared memory (9.0).
+/// Four blocks per multiprocessor, as many as have their images in its shared memory (9.0).
 __global__ void __launch_bounds__(threads_of_pairs, 4)
     multiply(const Look* looks, const float* channels_of, const double* energies,
              const float* filters, TwoParts* products) {
@@ -230,7 +230,8 @@ Status launch(const stage::FilterResponse::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::FilterResponse> table[] = {
-    {{"filter_response", Backend::cuda, Feature::f32}, supports, launch, workspace},
+    {{.name = "filter_response", .backend = Backend::cuda, .features = Feature::f32},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Filters are solved for on the GPU by a warp a frequency, a lane a channel. What of a filter lies
-// on the target is found by blocks that each have eight channels of it.
+// Filters are solved for on the GPU by one warp per frequency, one lane per channel. What of a
+// filter lies on the target is found by blocks that each have eight channels of it.
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/tracker/window_fft.cuh"
@@ -97,7 +97,8 @@ Status launch(const stage::FilterUpdate::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::FilterUpdate> table[] = {
-    {{"filter_update", Backend::cuda, Feature::f32}, supports, launch},
+    {{.name = "filter_update", .backend = Backend::cuda, .features = Feature::f32},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -48,6 +48,10 @@ struct Problem {
   /// With one left: each right has a left of its own, `left_stride` bytes from one to the next. For
   /// the stages of matches only; no Correlator supports it.
   bool own_lefts = false;
+  /// The planes of a picture: of a left one after the other, and of all rights the first, then of
+  /// all the second, as if of more rights. For the stages of matches only, as above.
+  int planes = 1;
+  std::int64_t left_plane = 0;  ///< bytes from one plane of a left to the next
 
   constexpr bool operator==(const Problem&) const = default;
 
@@ -58,6 +62,14 @@ struct Problem {
   /// Bytes from the first left to that of a right among those of one left.
   constexpr std::int64_t left_offset(std::int64_t right) const {
     return own_lefts ? right * left_stride : 0;
+  }
+  /// The rights' planes as rights of a picture of one plane.
+  constexpr Problem each_plane() const {
+    Problem p = *this;
+    p.rights *= planes;
+    p.planes = 1;
+    if (p.rights > 1 && form == Form::one_to_one) p.form = Form::one_to_many;
+    return p;
   }
   /// Total number of right matrices.
   constexpr std::int64_t total_rights() const { return form == Form::n_to_mn ? outputs() : rights; }

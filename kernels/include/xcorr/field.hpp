@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Displacement fields: a grid of windows of a reference image, each found again in another one by
-// zero-normalised correlation, to a small part of a pixel. For particle image velocimetry (PIV),
-// digital image correlation (DIC) and registration. See docs/fields.md.
+// Displacement fields: a grid of interrogation windows of a reference image, each found again in
+// another image by zero-normalised correlation, to a small part of a pixel. For particle image
+// velocimetry (PIV), digital image correlation (DIC) and registration. See docs/fields.md.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include <xcorr/budget.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
@@ -108,6 +109,9 @@ struct FieldSettings {
   /// Of both images: u8, u16 or f32. A pixel of f32 that is not finite counts as 0.
   ElementType type = ElementType::u8;
 
+  /// What a frame may cost.
+  Budget budget;
+
   bool operator==(const FieldSettings&) const = default;
 };
 
@@ -133,13 +137,16 @@ class XCORR_API FieldMatcher {
   /// last are moved inside the image where they would reach out.
   /// Errors: invalid_argument for settings that cannot be, windows larger than the image, passes
   /// that grow, a mask of another size or type, places of windows that are not inside the image
-  /// or with deformation; unsupported; out_of_memory; device_error.
+  /// or with deformation; over_budget; unsupported; out_of_memory; device_error.
   static Result<FieldMatcher> make(const Device& device, Size image, const FieldSettings& settings,
                                    const MatrixView& mask = {},
                                    std::span<const FieldPlace> places = {});
   FieldMatcher(FieldMatcher&&) noexcept;
   FieldMatcher& operator=(FieldMatcher&&) noexcept;
   ~FieldMatcher();
+
+  /// What a frame costs as prepared.
+  Cost cost() const;
 
   /// Columns and rows of the last pass's windows; vectors come row by row. Windows at places form
   /// one row, in their order.

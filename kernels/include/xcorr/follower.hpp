@@ -128,7 +128,7 @@ class XCORR_API Follower {
 
   /// Must be called first. Targets continue unless FollowBy changes. `match`: the argument of
   /// search_for_tracks(); `area`: the search region of whole frames; `zero_window_scores`: the
-  /// score of a window of zeros, for each template.
+  /// score of a black template window, for each template.
   void configure(const TrackSettings& settings, const MatchSettings& match, const Rect& area,
                  std::vector<double> zero_window_scores);
 
@@ -152,9 +152,9 @@ class XCORR_API Follower {
   /// was due.
   std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::vector<Peak> peaks) const;
 
-  /// Takes the peaks of a frame: those of the windows and, if it was due, those of the whole frame.
-  /// A place may occur several times. `places`, `filter_detections`: with filters, where they
-  /// searched and what they found.
+  /// Takes the peaks of a frame: those of the search windows and, if it was due, those of the whole
+  /// frame. A place may occur several times. `places`, `filter_detections`: with filters, where
+  /// they searched and what they found.
   void update(std::uint64_t frame, std::vector<Peak> peaks, std::span<const TargetBox> places = {},
               std::span<const FilterDetection> filter_detections = {});
 
@@ -178,7 +178,7 @@ class XCORR_API Follower {
   std::vector<TargetEvent> take_events();
 
   /// In the order of templates. Within a template the targets detected in this frame come first,
-  /// best first. The others have the score of a window of zeros.
+  /// best first. The others have the score of a black template window.
   std::vector<Target> targets() const;
 
  private:

@@ -18,7 +18,9 @@ namespace xcorr {
 /// Not for use by several threads at once, and neither are the matchers that share it.
 class XCORR_API LiveTemplate {
  public:
-  /// Copies the pixels (host memory, of a type and size that Matcher::set_templates accepts).
+  /// Copies the pixels (host memory, of a type and size that Matcher::set_templates accepts), and
+  /// their colour where there is any: then it learns from frames in colour only, and both can be
+  /// matched on.
   /// Errors: invalid_argument, out_of_memory, device_error.
   static Result<std::shared_ptr<LiveTemplate>> create(const Device& device,
                                                       const MatrixView& pixels);
@@ -56,12 +58,12 @@ class XCORR_API LiveTemplate {
   /// Waits for the last blend or cut, after which matchers may be used again.
   Status wait() const;
 
-  /// Waits, then copies the pixels to dense host memory.
+  /// Waits, then copies the pixels (the luma, without colour) to dense host memory.
   Status read(void* pixels) const;
 
   /// Where it lives.
   const Device& device() const;
-  /// The pixels in device memory, dense.
+  /// The pixels in device memory, dense, with their colour.
   MatrixView view() const;
   /// How often it was blended.
   std::uint64_t version() const;

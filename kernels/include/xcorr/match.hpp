@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <xcorr/budget.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/export.hpp>
 #include <xcorr/live_template.hpp>
@@ -30,21 +31,32 @@ enum class Subpixel : std::uint8_t {
   least_squares,  ///< least squares, for any brightness and contrast
 };
 
+/// What of a picture is compared.
+enum class MatchOn : std::uint8_t {
+  luma,
+  /// Its three planes, see MatrixView::color. A score is OpenCV's for three channels: sums are over
+  /// all planes, means of each. A gray template has its gray in all of them; a frame must have
+  /// colour. At most a third of max_template_pixels. Poses on the CPU only; on a GPU of u8.
+  color,
+};
+
 struct MatchSettings {
+  MatchOn match_on = MatchOn::luma;
+
   Method method = Method::ccoeff_normed;
 
   /// How close a match must be, in [-1, 1]. A peak's score is at least `threshold` times what an
   /// exact copy of the template scores; for the two sqdiff methods, at most (1 - threshold) times
-  /// what a zero window scores (1 for sqdiff-normed, the template's own sum of squares for
-  /// sqdiff).
+  /// what a black template window scores (1 for sqdiff-normed, the template's own sum of squares
+  /// for sqdiff).
   double threshold = 0.5;
 
   /// The contrast of a match. `inverted` and `either` need ccoeff or ccoeff_normed, whose scores
   /// have a sign.
   Polarity polarity = Polarity::same;
 
-  /// The least standard deviation of a window's pixels under the mask, in gray levels. Windows
-  /// below it never match. 0: no limit. Finite, not negative.
+  /// The least standard deviation of a template window's pixels under the mask, in gray levels.
+  /// Windows below it never match. 0: no limit. Finite, not negative.
   double min_contrast = 0;
 
   int max_peaks = 1;  ///< per template, 1 to 1024
@@ -93,6 +105,9 @@ struct MatchSettings {
   /// the rotated and scaled template at a whole pixel of the frame, over the pixels of its mask
   /// that lie completely inside; it is exact except for f32. See docs/poses.md.
   PoseRange poses;
+
+  /// What a frame may cost.
+  Budget budget;
 
   bool operator==(const MatchSettings&) const = default;
 };
@@ -148,9 +163,9 @@ class XCORR_API Matcher {
   ///
   /// `masks`: none, or one for each template, of its size, u8 in host memory; copied. A pixel
   /// counts where its mask is not 0 (OpenCV's meaning of an 8-bit mask), in the template and in
-  /// every window: scores, peaks and thresholds are those of these pixels alone, for all methods,
-  /// and for u8 as exact. A mask without data stands for one in which all count. Templates of one
-  /// size that share a mask are searched together, and the sums over their windows computed once.
+  /// every template window: scores, peaks and thresholds are those of these pixels alone, for all
+  /// methods, and exact for u8. A mask without data is one in which all count. Templates of one
+  /// size that share a mask are searched together, and their window sums are computed once.
   /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
@@ -163,8 +178,8 @@ class XCORR_API Matcher {
   /// Prepares for frames of this type and size: allocates, plans, transforms the templates. Cheap
   /// if nothing relevant has changed. The templates must have the frames' type. Templates that do
   /// not fit into the search region never match, see all_fit(). Errors: invalid_argument,
-  /// unsupported (no such kernel, checked even without templates, or it cannot do this problem),
-  /// out_of_memory, device_error.
+  /// over_budget, unsupported (no such kernel, checked even without templates, or it cannot do this
+  /// problem), out_of_memory, device_error.
   ///
   /// With kernel "tune" a new problem is measured with each variant that supports it: whole matches
   /// of noise on the device, at most 2 s in total, one matcher of the process at a time. A problem
@@ -173,6 +188,9 @@ class XCORR_API Matcher {
   /// distances. The result is kept in tuned-kernels.txt in $XDG_CACHE_HOME/cudaxcorr or
   /// $HOME/.cache/cudaxcorr, also for other programs; failing to write it is not an error.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
+
+  /// What a frame costs as prepared.
+  Cost cost() const;
 
   /// Whether each template fits into the prepared search region, at some pose. Errors:
   /// invalid_argument, naming the first that does not, with both sizes.

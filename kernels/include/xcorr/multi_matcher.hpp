@@ -40,6 +40,9 @@ class XCORR_API MultiMatcher {
   /// disturbs what another measures. After an error it must succeed before the next frame.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
+  /// As Matcher::cost(): the seconds of the slowest device, the bytes of all.
+  Cost cost() const;
+
   /// As Matcher::enqueue() and collect(). A frame in device memory should be in that of the first
   /// device; the others copy it from there.
   Status enqueue(const MatrixView& frame);

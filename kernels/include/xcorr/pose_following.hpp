@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The poses to search in the window of a target: those near its last one.
+// The poses for the search window of a target: those near its last one.
 #pragma once
 
 #include <xcorr/export.hpp>

@@ -31,7 +31,7 @@ XCORR_API std::array<Corner, 4> corners_of(const Pose& pose);
 
 /// Poses near one.
 struct PoseVicinity {
-  double angle = 0, turn = 0;  ///< degrees; up to `warp_template` either way
+  double angle = 0, turn = 0;  ///< degrees; up to `turn` either way
   /// From scale / (1 + growth) to scale * (1 + growth).
   double scale = 1, growth = 0;
 
@@ -43,20 +43,19 @@ struct PoseRange {
   double angle_start = 0;   ///< the first angle, -360 to 360
   double angle_extent = 0;  ///< from the first to the last, 0 to 360; 0: only the first one
   /// The step between angles in the last pass of a search, before refinement. 0: such that the
-  /// template's rim moves by one pixel. Passes before take longer steps, so long that nothing
-  /// between is missed; a step that is longer than these is taken as it is in all of them.
+  /// template's rim moves by one pixel. Earlier passes take longer steps, at which nothing between
+  /// is missed; where this step is longer than theirs they take this one.
   double angle_step = 0;
   double scale_min = 1, scale_max = 1;  ///< 0.1 to 10; in either order
   /// The step between scales in the last pass, as a share of the scale. 0: such that the template's
-  /// rim moves by one pixel. The same holds for long ones.
+  /// rim moves by one pixel. Earlier passes: as for angles.
   double scale_step = 0;
 
-  /// How often frame and template are halved for the first pass of a search, 0 to 8, and not so
-  /// often that less than 4 pixels are left of a template; the passes after it only look near what
-  /// the one before has found. Less where the frame or the smallest scale is too small for that.
-  /// -1: as often as the template's details permit, so that no other pose looks like it for want of
-  /// them, 144 pixels are left of it at the middle one of its scales, and 6 along a side at the
-  /// smallest.
+  /// How often frame and template are halved for the coarse search, 0 to 8; at least 4 pixels must
+  /// be left along a side of the template. Each later pass only searches near what the one before
+  /// has found. There are fewer levels where the frame or the smallest scale is too small. -1: as
+  /// many as the template's details permit, so that no other pose resembles it for lack of details,
+  /// 144 pixels are left of it at the middle one of its scales, and 6 along a side at the smallest.
   int pyramid_levels = -1;
 
   /// All poses are searched at full size in one pass, and the levels are ignored: nothing is missed
@@ -67,12 +66,12 @@ struct PoseRange {
   /// With MatchSettings::best_template it also holds between templates, with and without poses.
   double max_overlap = 0.5;
 
-  /// A search starts only with the poses near this one, at least with the nearest. Another vicinity
-  /// needs no preparation, so each frame may have its own.
+  /// A search starts only with the poses near this one, at least with the nearest. Each frame may
+  /// have its own vicinity, since another one needs no preparation.
   std::optional<PoseVicinity> vicinity;
 
   bool operator==(const PoseRange&) const = default;
-  /// Whether there is any but the upright one.
+  /// Whether there is a pose other than the upright one.
   bool any() const {
     return angle_start != 0 || angle_extent != 0 || scale_min != 1 || scale_max != 1;
   }

@@ -63,9 +63,9 @@ class XCORR_API Tracker {
   /// host or device memory. A new target gets a filter; for others only the area of the box counts.
   /// Boxes may be partly outside the frame, whose edge pixels are then repeated. The filter of a
   /// target without texture finds it nowhere. Errors: invalid_argument for a box that does not
-  /// overlap the frame, is smaller than a pixel or larger than the frame in both directions, or is
-  /// not finite, as for an angle that is not, and for a target that is there twice; no filter is
-  /// changed then. out_of_memory, device_error.
+  /// overlap the frame, is smaller than a pixel or larger than the frame in both directions, for a
+  /// box or an angle that is not finite, and for a target that is given twice; no filter is changed
+  /// then. out_of_memory, device_error.
   Status train(const MatrixView& frame, std::span<const TargetBox> targets);
 
   /// Searches for each target around the middle of its box, up to half the box's size or a little
@@ -74,6 +74,9 @@ class XCORR_API Tracker {
   /// and for targets that have no filter.
   Status locate(const MatrixView& frame, std::span<const TargetBox> targets,
                 std::vector<FilterDetection>& filter_detections) const;
+
+  /// An estimate of how long a frame takes with so many targets: to locate them and to learn.
+  double seconds(std::size_t targets) const;
 
   /// Deletes the filters of all other targets.
   void keep_only(std::span<const std::uint64_t> targets);

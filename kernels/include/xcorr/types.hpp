@@ -21,6 +21,8 @@ enum class Code : std::uint8_t {
   not_found,         ///< no such device, or no driver for it
   out_of_memory,     ///< host or device memory
   device_error,      ///< CUDA or cuFFT reported an error; the message carries their text
+  over_budget,       ///< a frame would cost more than Budget allows; the message has the numbers
+  stopped,           ///< as was asked for, see StopScope
 };
 
 /// Success, or a code with a sentence that names what failed.
@@ -113,6 +115,21 @@ constexpr PixelLayout packed_rgb(int bytes, int red, int green, int blue) {
   return layout;
 }
 
+/// Where a plane of a picture in colour lies, of three that are compared one by one and scored
+/// together. In row y of the frame, element x of the plane is at
+///   data + (y >> shift_y) * pitch + ((x >> shift_x) * step + position) elements
+/// of the frame's type: so planes may share packed pixels, and those of chroma have fewer.
+struct ColorPlane {
+  const void* data = nullptr;
+  std::ptrdiff_t pitch = 0;      ///< bytes from one row to the next; as MatrixView::pitch
+  int step = 1;                  ///< elements from one pixel to the next, 1 to 4; but for u8 only 1
+  int position = 0;              ///< of the plane's element among these
+  int shift_x = 0, shift_y = 0;  ///< 1 where a pixel of the plane is two of the frame's; for u8
+
+  constexpr bool operator==(const ColorPlane&) const = default;
+};
+inline constexpr int color_planes = 3;
+
 /// A borrowed matrix, row-major: element (x, y) lies at data + y * pitch + x * element_bytes().
 struct MatrixView {
   const void* data = nullptr;
@@ -124,9 +141,23 @@ struct MatrixView {
   Memory memory = Memory::host;
   PixelLayout pixels = {};  ///< the layout of an element; for types other than u8 the default
 
+  /// The same picture in colour, in the same memory; for MatchSettings::match_on. Without data
+  /// there is none, the picture is gray.
+  ColorPlane color[color_planes] = {};
+
+  constexpr bool has_color() const { return color[0].data != nullptr; }
   constexpr std::ptrdiff_t element_bytes() const {
     return static_cast<std::ptrdiff_t>(size_of(type)) * pixels.bytes;
   }
 };
+
+/// A view of packed pixels with its colour, by the positions of its three channels among the bytes
+/// of a pixel: (view, 0, 1, 2) for RGBA.
+constexpr MatrixView with_packed_color(MatrixView view, int first, int second, int third) {
+  const int positions[] = {first, second, third};
+  for (int i = 0; i < color_planes; ++i)
+    view.color[i] = {view.data, view.pitch, view.pixels.bytes, positions[i]};
+  return view;
+}
 
 }  // namespace xcorr

@@ -55,14 +55,17 @@ bool is_inside(const WarpMap& map, Size part, std::int64_t centre_u, std::int64_
 
 }  // namespace
 
-Result<PatchCutter> PatchCutter::make(const Device& device, ElementType type, Size size) {
+Result<PatchCutter> PatchCutter::make(const Device& device, ElementType type, Size size,
+                                      int planes) {
   PatchCutter made;
   made.device_ = device;
   made.type_ = type;
   made.size_ = size;
+  made.planes_ = planes;
   const auto pixels = static_cast<std::size_t>(size.area());
   if (Status s = made.map_.provide(device.backend, sizeof(WarpMap)); !s.ok()) return s;
-  if (Status s = made.patch_.provide(device.backend, pixels * size_of(type)); !s.ok()) return s;
+  if (Status s = made.patch_.provide(device.backend, planes * pixels * size_of(type)); !s.ok())
+    return s;
   if (Status s = made.mask_.provide(device.backend, pixels); !s.ok()) return s;
   if (Status s = made.sums_.provide(device.backend, sizeof(WarpedTemplateSums)); !s.ok()) return s;
   return made;
@@ -71,7 +74,7 @@ Result<PatchCutter> PatchCutter::make(const Device& device, ElementType type, Si
 Status PatchCutter::provide(Size part) {
   if (part.width <= room_.width && part.height <= room_.height) return {};
   const Size room{std::max(part.width, room_.width), std::max(part.height, room_.height)};
-  auto reader = FrameReader::make(device_, type_, room);
+  auto reader = FrameReader::make(device_, type_, room, true, planes_);
   if (!reader.ok()) return reader.status();
   if (Status s = part_.provide(device_.backend, room.area() * element()); !s.ok()) return s;
   reader_ = std::move(reader.value());
@@ -114,29 +117,36 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
   const Runtime& device = runtime(device_.backend);
   const auto read = reader_.read(frame, part, stream);
   if (!read.ok()) return read.status();
-  const Copy dense{part_.data(),
-                   part.width * element(),
-                   read.value().data,
-                   read.value().pitch,
-                   std::size_t(part.width * element()),
-                   std::size_t(part.height)};
-  if (Status s = device.copy(dense, Memory::device, Memory::device, stream); !s.ok()) return s;
   if (Status s = device.copy(bytes_copy(map_.data(), &map, sizeof map), Memory::host,
                              Memory::device, stream);
       !s.ok())
     return s;
-  if (Status s = warp_template->launch(problem, device_,
-                                       {{nullptr, stream},
-                                        part_.data(),
-                                        nullptr,
-                                        map_.as<WarpMap>(),
-                                        patch_.data(),
-                                        mask_.as<std::uint8_t>(),
-                                        sums_.as<WarpedTemplateSums>()},
-                                       nullptr);
-      !s.ok())
-    return s;
-  return MatrixView{patch_.data(), type_, size_, size_.width * element(), Memory::device};
+  const std::ptrdiff_t row = size_.width * element();
+  MatrixView patch{patch_.data(), type_, size_, row, Memory::device};
+  for (int plane = 0; plane < planes_; ++plane) {
+    const Rows& rows = read.value();
+    const Copy dense{part_.data(),
+                     part.width * element(),
+                     rows.data + plane * rows.plane,
+                     rows.pitch,
+                     std::size_t(part.width * element()),
+                     std::size_t(part.height)};
+    if (Status s = device.copy(dense, Memory::device, Memory::device, stream); !s.ok()) return s;
+    auto* const to = patch_.as<std::uint8_t>() + plane * row * size_.height;
+    if (Status s = warp_template->launch(problem, device_,
+                                         {{nullptr, stream},
+                                          part_.data(),
+                                          nullptr,
+                                          map_.as<WarpMap>(),
+                                          to,
+                                          mask_.as<std::uint8_t>(),
+                                          sums_.as<WarpedTemplateSums>()},
+                                         nullptr);
+        !s.ok())
+      return s;
+    if (planes_ > 1) patch.color[plane] = {to, row};
+  }
+  return patch;
 }
 
 }  // namespace xcorr

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What lies in a frame at a pose, upright and of a template's size: the stage warp_template with
-// the frame in the template's place and the pose undone.
+// Cuts a patch out of a frame at a pose, upright and of a template's size: the stage warp_template
+// with the frame in the template's place and the pose undone.
 #pragma once
 
 #include <xcorr/poses.hpp>
@@ -13,10 +13,10 @@ namespace xcorr {
 
 class PatchCutter {
  public:
-  /// Of patches of that type and size.
-  static Result<PatchCutter> make(const Device& device, ElementType type, Size size);
+  /// Of patches of that type and size, of luma or of planes of colour, see FrameReader.
+  static Result<PatchCutter> make(const Device& device, ElementType type, Size size, int planes);
 
-  /// See LiveTemplate::cut().
+  /// See LiveTemplate::cut(). Of several planes the view's colour, and the first one is its data.
   Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream);
 
  private:
@@ -28,6 +28,7 @@ class PatchCutter {
   Device device_;
   ElementType type_ = ElementType::u8;
   Size size_, room_;
+  int planes_ = 1;
   FrameReader reader_;
   Block part_, map_, patch_, mask_, sums_;
 };

@@ -114,16 +114,17 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                                  grid.top(), first,  settings.polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
-    local_rescores_.push_back(
-        {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
-          grid.most(level), most_, false, contrast_at(settings, level), templ.type()}});
+    local_rescores_.push_back({{frames[level], 0, settings.method, templ.pyramid(), templ.masking(),
+                                grid.steps(), level, grid.most(level), most_, false,
+                                contrast_at(settings, level), templ.type(), templ.planes()}});
     prunings_.push_back({{minimum, grid.steps(), level, most_,
                           choice_at(templ, settings, level, most), settings.polarity}});
     most_ = most;
   }
-  pose_refine_.problem = {frames[0],    0,
-                          templ.size(), {grid.turns(), grid.scales(), settings.polarity},
-                          most_,        templ.type()};
+  pose_refine_.problem = {frames[0],     0,
+                          templ.size(),  {grid.turns(), grid.scales(), settings.polarity},
+                          most_,         templ.type(),
+                          templ.planes()};
   last_rescore_.problem = {frames[0],
                            0,
                            settings.method,
@@ -135,7 +136,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            most_,
                            true,
                            contrast_at(settings, 0),
-                           templ.type()};
+                           templ.type(),
+                           templ.planes()};
   return {};
 }
 
@@ -251,6 +253,7 @@ Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
     const int level = prunings_[i].problem.level;
     const PyramidLevel& frame = pyramid[level];
     local_rescores_[i].problem.pitch = frame.rows.pitch;
+    local_rescores_[i].problem.plane = frame.rows.plane;
     stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, lists_[i]);
     if (Status s = local_rescores_[i].launch(device_, rescored, stream); !s.ok()) return s;
     prunings_[i].problem.choice.least = least_similarity(templ, threshold, level);
@@ -276,10 +279,12 @@ Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLe
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);
   pose_refine_.problem.pitch = frame.rows.pitch;
+  pose_refine_.problem.plane = frame.rows.plane;
   stage::PoseRefine::Buffers refined{
       {}, frame.rows.data, templ.smoothed(), starts_.as<RefinedPose>(), results.refinements};
   if (Status s = pose_refine_.launch(device_, refined, stream); !s.ok()) return s;
   last_rescore_.problem.pitch = frame.rows.pitch;
+  last_rescore_.problem.plane = frame.rows.plane;
   stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, results.list);
   rescored.refinements = results.refinements;
   rescored.found = results.rescored;

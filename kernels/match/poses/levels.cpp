@@ -41,11 +41,11 @@ constexpr std::int64_t most_images = 1024;
 constexpr int finer = 2;
 
 /// Of two images, one of them shifted, over the pixels that count in both, every `stride`-th of
-/// every `stride`-th row; -1 where these are fewer than `fewest`.
+/// every `stride`-th row.
 template <class T>
-double likeness_of(const T* a, const std::uint8_t* counts_a, const T* b,
-                   const std::uint8_t* counts_b, Size size, int dx, int dy, int stride,
-                   double fewest) {
+ScoreTerms<TermOf<T>> likeness_of(const T* a, const std::uint8_t* counts_a, const T* b,
+                                  const std::uint8_t* counts_b, Size size, int dx, int dy,
+                                  int stride) {
   WindowTerms<TermOf<T>> terms{};
   for (int y = std::max(0, -dy); y < std::min(size.height, size.height - dy); y += stride)
     for (int x = std::max(0, -dx); x < std::min(size.width, size.width - dx); x += stride) {
@@ -60,7 +60,7 @@ double likeness_of(const T* a, const std::uint8_t* counts_a, const T* b,
       terms.right_sum += right;
       terms.right_squares += right * right;
     }
-  return double(terms.n) < fewest ? -1 : score(Method::ccoeff_normed, terms);
+  return ScoreTerms<TermOf<T>>(terms);
 }
 
 /// So that no more are left.
@@ -73,8 +73,15 @@ double PoseTemplate::likeness(const Images& images, std::size_t other, Shift shi
   const auto of = [&](auto pixel) {
     const auto* pixels = reinterpret_cast<const decltype(pixel)*>(images.pixels.data());
     const auto begin = static_cast<std::int64_t>(other) * images.most.area();
-    return likeness_of(pixels, images.masks.data(), pixels + begin, images.masks.data() + begin,
-                       images.most, shift.x, shift.y, stride, fewest);
+    const auto plane_size = std::ssize(images.sums) * images.most.area();
+    const auto of_plane = [&](int plane) {
+      const auto* const first = pixels + plane * plane_size;
+      return likeness_of(first, images.masks.data(), first + begin, images.masks.data() + begin,
+                         images.most, shift.x, shift.y, stride);
+    };
+    auto terms = of_plane(0);
+    for (int plane = 1; plane < planes_; ++plane) terms += of_plane(plane);
+    return double(terms.n) < fewest ? -1 : score(Method::ccoeff_normed, terms);
   };
   return type_ == ElementType::u8    ? of(std::uint8_t{})
          : type_ == ElementType::u16 ? of(std::uint16_t{})

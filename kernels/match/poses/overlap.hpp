@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What templates at two poses have in common.
+// The overlap of templates at two poses.
 #pragma once
 
 #include <xcorr/poses.hpp>

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "match/poses/cost.hpp"
 #include "match/poses/overlap.hpp"
 #include "match/task.hpp"
 
@@ -105,6 +106,8 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream) {
   if (Status s = check(bank, settings); !s.ok()) return s;
+  if (settings.match_on == MatchOn::color && device.backend == Backend::cuda)
+    return Status(Code::unsupported, "poses in colour are searched by the CPU only");
   PosePlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -112,7 +115,7 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   plan.frame_ = frame;
   plan.settings_ = settings;
   plan.region_ = searched_region(frame, settings.search_region);
-  auto reader = FrameReader::make(device, type, plan.region_.size());
+  auto reader = FrameReader::make(device, type, plan.region_.size(), true, planes_of(settings));
   if (!reader.ok()) return reader.status();
   plan.reader_ = std::move(reader.value());
 
@@ -130,15 +133,21 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   PoseRange range = settings_.poses;
   if (range.exhaustive) range.pyramid_levels = 0;
   if (range.scale_min > range.scale_max) std::swap(range.scale_min, range.scale_max);
-  auto made = PoseTemplate::make(device_, t, range, region_.size(), stream);
+  auto made = PoseTemplate::make(device_, t, planes_of(settings_), range, region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
+  Size top_region = region_.size();
+  for (int level = 0; level < templ.grid().top(); ++level) top_region = half_of(top_region);
+  const auto seconds = pose_search_cost(templ, top_region, device_, settings_.budget, seconds_);
+  if (!seconds.ok()) return seconds.status();
+  seconds_ += seconds.value();
   auto images = templ.top_bank(stream);
   if (!images.ok()) return images.status();
   const int level = templ.grid().top();
   while (static_cast<int>(pyramid_.size()) <= level)
     pyramid_.push_back({{}, half_of(pyramid_.back().size)});
   MatchSettings coarse;
+  coarse.match_on = settings_.match_on;
   coarse.method = settings_.method;
   coarse.polarity = settings_.polarity;
   coarse.min_contrast = PoseDescent::contrast_at(settings_, level).least;
@@ -179,7 +188,8 @@ Status PosePlan::make_pyramid() {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     PyramidLevel& made = pyramid_[level];
     made.rows.pitch = padded_pitch(made.size.width * static_cast<std::int64_t>(size_of(type_)));
-    auto block = Block::make(device_.backend, made.rows.pitch * made.size.height);
+    made.rows.plane = made.rows.pitch * made.size.height;
+    auto block = Block::make(device_.backend, planes_of(settings_) * made.rows.plane);
     if (!block.ok()) return block.status();
     made.rows.data = block.value().as<std::uint8_t>();
     halved_.push_back(std::move(block.value()));
@@ -244,7 +254,10 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
     if (Status s = search.templ.refresh(search.wanted, stream); !s.ok()) return s;
   }
   if (is_recorded_ && !recording_) {
-    auto made = Recording::make(device_.backend, [&](Stream own) { return enqueue_search(own); });
+    auto made = Recording::make(device_.backend, [&](Stream own) {
+      const PacedScope unpaced(false);  // nothing is waited for meanwhile
+      return enqueue_search(own);
+    });
     if (made.ok()) recording_ = std::move(made.value());
     // Launches do the same.
     is_recorded_ = made.ok();
@@ -256,7 +269,7 @@ Status PosePlan::read(const MatrixView& frame, Stream stream) {
   const auto rows = reader_.read(frame, region_, stream, is_recorded_ ? &window_ : nullptr);
   if (!rows.ok()) return rows.status();
   pyramid_[0].rows = rows.value();
-  const auto& [data, pitch] = rows.value();
+  const auto& [data, pitch, plane] = rows.value();
   if (!is_recorded_ || data == window_.data()) return {};
   const std::int64_t own_pitch = padded_pitch(region_.width);
   pyramid_[0].rows = {window_.as<std::uint8_t>(), own_pitch};
@@ -268,16 +281,23 @@ Status PosePlan::read(const MatrixView& frame, Stream stream) {
 Status PosePlan::enqueue_search(Stream stream) {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     const PyramidLevel &from = pyramid_[level - 1], &to = pyramid_[level];
-    const stage::PyramidDown::Buffers buffers{
-        {nullptr, stream}, from.rows.data, halved_[level - 1].data()};
-    if (Status s = pyramid_down_->launch({to.size, from.rows.pitch, to.rows.pitch, type_}, device_,
-                                         buffers, nullptr);
-        !s.ok())
-      return s;
+    for (int plane = 0; plane < planes_of(settings_); ++plane) {
+      const stage::PyramidDown::Buffers buffers{
+          {nullptr, stream},
+          from.rows.data + plane * from.rows.plane,
+          halved_[level - 1].as<std::uint8_t>() + plane * to.rows.plane};
+      if (Status s = pyramid_down_->launch({to.size, from.rows.pitch, to.rows.pitch, type_},
+                                           device_, buffers, nullptr);
+          !s.ok())
+        return s;
+    }
   }
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
-    const MatrixView view{top.rows.data, type_, top.size, top.rows.pitch, Memory::device};
+    MatrixView view{top.rows.data, type_, top.size, top.rows.pitch, Memory::device};
+    if (settings_.match_on == MatchOn::color)
+      for (int plane = 0; plane < color_planes; ++plane)
+        view.color[plane] = {top.rows.data + plane * top.rows.plane, top.rows.pitch};
     if (Status s = search.top.enqueue(view, stream); !s.ok()) return s;
     if (Status s = search.descent.enqueue(search.templ, pyramid_, settings_.threshold, stream);
         !s.ok())

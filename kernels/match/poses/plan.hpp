@@ -44,6 +44,8 @@ class PosePlan {
   bool fits(std::uint32_t index) const { return !searches_[index].top.slots().empty(); }
   /// Where an upright template of that size can lie in the frame.
   Rect places(Size size) const { return places_in(region_, size); }
+  /// An estimate of how long a frame takes.
+  double seconds() const { return seconds_; }
   const char* kernel() const { return searches_.empty() ? "" : searches_.front().top.kernel(); }
 
  private:
@@ -84,6 +86,7 @@ class PosePlan {
   std::vector<Found> suppressed(std::vector<Found> found) const;
   Peak peak_of(std::uint32_t index, const Found& found) const;
 
+  double seconds_ = 0;
   Device device_;
   const Runtime* runtime_ = nullptr;
   ElementType type_ = ElementType::u8;

@@ -85,16 +85,17 @@ TemplatePyramid pyramid_of(Size size) {
 
 // ---- making ---------------------------------------------------------------------------------
 
-Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate& t,
+Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate& t, int planes,
                                         const PoseRange& range, Size frame, Stream stream) {
   PoseTemplate made;
   made.device_ = device;
   made.type_ = t.type;
+  made.planes_ = planes;
   made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
-  made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
+  made.masking_ = masking_of(t.mask, t.size);
   if (Status s = choose_into(made.pyramid_down_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
     return s;
   if (Status s = choose_into(made.warp_template_,
@@ -109,10 +110,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
     if (Status s = t.source->wait(); !s.ok()) return s;
     made.version_ = t.source->version();
   }
-  const MatrixView pixels =
-      t.source ? t.source->view()
-               : MatrixView{t.pixels.data(), t.type, t.size, t.size.width * made.element()};
-  if (Status s = made.load(pixels, stream); !s.ok()) return s;
+  if (Status s = made.load(t.source ? t.source->view() : view_of(t), stream); !s.ok()) return s;
   if (Status s = made.choose_levels(range, frame, stream); !s.ok()) return s;
   return made;
 }
@@ -127,12 +125,18 @@ Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
   if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
   if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
     return s;
-  if (Status s = pixels_.provide(backend, pyramid_.area() * element()); !s.ok()) return s;
-  return smoothed_.provide(backend, t.size.area() * sizeof(SmoothedPixel));
+  if (Status s = pixels_.provide(backend, planes_ * pyramid_.area() * element()); !s.ok()) return s;
+  return smoothed_.provide(backend, planes_ * t.size.area() * sizeof(SmoothedPixel));
 }
 
-Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
-  auto* levels = pixels_.as<std::uint8_t>();
+Status PoseTemplate::load(const MatrixView& picture, Stream stream) {
+  for (int plane = 0; plane < planes_; ++plane)
+    if (Status s = load_plane(plane, plane_of(picture, plane, planes_), stream); !s.ok()) return s;
+  return {};
+}
+
+Status PoseTemplate::load_plane(int plane, const MatrixView& pixels, Stream stream) {
+  auto* levels = pixels_.as<std::uint8_t>() + plane * pyramid_.area() * element();
   if (Status s = runtime(device_.backend)
                      .copy(bytes_copy(levels, pixels.data, pyramid_.size.area() * element()),
                            pixels.memory, Memory::device, stream);
@@ -149,10 +153,12 @@ Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
         !s.ok())
       return s;
   }
-  return smooth_->launch(
-      {pyramid_.size, type_}, device_,
-      {{nullptr, stream}, levels, counted_.as<std::uint8_t>(), smoothed_.as<SmoothedPixel>()},
-      nullptr);
+  return smooth_->launch({pyramid_.size, type_}, device_,
+                         {{nullptr, stream},
+                          levels,
+                          counted_.as<std::uint8_t>(),
+                          smoothed_.as<SmoothedPixel>() + plane * pyramid_.size.area()},
+                         nullptr);
 }
 
 // ---- images -------------------------------------------------------------------------------
@@ -172,9 +178,10 @@ Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> map
   const std::size_t pixels = maps.size() * made.most.area();
   if (Status s = upload(backend, made.maps, maps.data(), maps.size_bytes(), stream); !s.ok())
     return s;
-  if (Status s = made.pixels.provide(backend, pixels * element()); !s.ok()) return s;
+  if (Status s = made.pixels.provide(backend, planes_ * pixels * element()); !s.ok()) return s;
   if (Status s = made.masks.provide(backend, pixels); !s.ok()) return s;
-  if (Status s = made.sums.provide(backend, maps.size() * sizeof(WarpedTemplateSums)); !s.ok())
+  if (Status s = made.sums.provide(backend, planes_ * maps.size() * sizeof(WarpedTemplateSums));
+      !s.ok())
     return s;
   return made;
 }
@@ -182,15 +189,22 @@ Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> map
 Status PoseTemplate::warp_template(const Warped& warped, int first, int count,
                                    Stream stream) const {
   const std::int64_t begin = first * warped.most.area();
-  return warp_template_->launch({pyramid_, masking_, warped.most, count, 0, 0, type_}, device_,
-                                {{nullptr, stream},
-                                 pixels(),
-                                 mask(),
-                                 warped.maps.as<WarpMap>() + first,
-                                 warped.pixels.as<std::uint8_t>() + begin * element(),
-                                 warped.masks.as<std::uint8_t>() + begin,
-                                 warped.sums.as<WarpedTemplateSums>() + first},
-                                nullptr);
+  for (int plane = 0; plane < planes_; ++plane) {
+    const std::int64_t at = plane * warped.plane() + begin;
+    if (Status s = warp_template_->launch(
+            {pyramid_, masking_, warped.most, count, 0, 0, type_}, device_,
+            {{nullptr, stream},
+             pixels() + plane * pyramid_.area() * element(),
+             mask(),
+             warped.maps.as<WarpMap>() + first,
+             warped.pixels.as<std::uint8_t>() + at * element(),
+             warped.masks.as<std::uint8_t>() + begin,
+             warped.sums.as<WarpedTemplateSums>() + plane * warped.count + first},
+            nullptr);
+        !s.ok())
+      return s;
+  }
+  return {};
 }
 
 Result<PoseTemplate::Warped> PoseTemplate::warped(std::span<const WarpMap> maps,
@@ -204,7 +218,7 @@ Result<PoseTemplate::Warped> PoseTemplate::warped(std::span<const WarpMap> maps,
 Result<PoseTemplate::Images> PoseTemplate::download(const Warped& warped, Stream stream) const {
   const Runtime& device = runtime(device_.backend);
   const std::size_t pixels = warped.count * warped.most.area();
-  Images made{warped.most, std::vector<std::byte>(pixels * element()),
+  Images made{warped.most, std::vector<std::byte>(planes_ * pixels * element()),
               std::vector<std::uint8_t>(pixels), std::vector<WarpedTemplateSums>(warped.count)};
   const auto fetch = [&](auto& to, const Block& from) {
     return device.copy(bytes_copy(to.data(), from.data(), to.size() * sizeof to[0]), Memory::device,
@@ -299,8 +313,11 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
     if (counts == 0) continue;  // smaller than a pixel
     if (counts == std::ssize(mask)) mask.clear();
     Image& image = *top.images.back();
-    image.pixels = {top.warped.pixels.as<std::uint8_t>() + i * each * element(), type_, size,
-                    most.width * element(), Memory::device};
+    const std::ptrdiff_t row = most.width * element();
+    const auto* const pixels = top.warped.pixels.as<std::uint8_t>() + i * each * element();
+    image.pixels = {pixels, type_, size, row, Memory::device};
+    for (int plane = 0; planes_ > 1 && plane < planes_; ++plane)
+      image.pixels.color[plane] = {pixels + plane * top.warped.plane() * element(), row};
     image.made = version_;
     image.index = bank.images.size();
     bank.images.push_back({type_, size, {}, nullptr, top.images.back(), std::move(mask)});
@@ -312,9 +329,9 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
 
 double PoseTemplate::samples_of(const PoseGrid& grid) {
   const int level = grid.top();
-  const WarpMap largest = grid.map(level, {0, grid.scales(level) - 1});
-  return double(images_of_top(grid)) * largest.width * largest.height *
-         (1 << 2 * largest.log2_samples);
+  const Size most = grid.most(level);  // at any angle: that of a thin template grows most
+  return double(images_of_top(grid)) * double(most.area()) *
+         (1 << 2 * grid.map(level, {0, grid.scales(level) - 1}).log2_samples);
 }
 
 Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
@@ -326,10 +343,11 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
     return Status(Code::unsupported,
                   "images of " + std::to_string(shown.width) + "x" + std::to_string(shown.height) +
                       " pixels of u16: at most 2097152 are searched, of more as f32 or halved");
+  const Size most = grid_.most(level);
   if (samples_of(grid_) > most_samples)
     return Status(Code::invalid_argument,
-                  std::to_string(poses) + " poses of " + std::to_string(largest.width) + "x" +
-                      std::to_string(largest.height) +
+                  std::to_string(poses) + " poses of up to " + std::to_string(most.width) + "x" +
+                      std::to_string(most.height) +
                       " pixels are too many: take longer steps or more levels");
   PoseBank bank;
   for (int scale = 0; scale < grid_.scales(level); ++scale)

@@ -37,12 +37,14 @@ class PoseTemplate {
   /// For frames of that size. How many levels there are, and how much a score may lose between
   /// pixels, is decided by what a live template shows now. Errors: invalid_argument, unsupported
   /// (naming what), out_of_memory, device_error.
-  static Result<PoseTemplate> make(const Device& device, const BankTemplate& t,
+  /// \param planes  of the picture that are compared
+  static Result<PoseTemplate> make(const Device& device, const BankTemplate& t, int planes,
                                    const PoseRange& range, Size frame, Stream stream);
 
   const PoseGrid& grid() const { return grid_; }
   Size size() const { return pyramid_.size; }
   ElementType type() const { return type_; }
+  int planes() const { return planes_; }
   /// Whether refresh() may make images anew.
   bool is_live() const { return live_ != nullptr; }
   /// Whether enough pixels take part in least squares.
@@ -51,6 +53,10 @@ class PoseTemplate {
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
 
+  /// How many there are at the top level.
+  static std::int64_t images_of_top(const PoseGrid& grid) {
+    return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
+  }
   /// The images of all poses of the top level. Where that leaves most of the template, those of a
   /// scale share the mask that they have in common, which spares sums over windows; what they find
   /// is scored with their own masks after that. They live here, as long as this does.
@@ -60,7 +66,8 @@ class PoseTemplate {
   /// top_bank() only those that are wanted. An error changes nothing: it is tried again.
   Status refresh(const std::vector<bool>& wanted, Stream stream);
 
-  /// On the device: what the stages read. Pixels, as bytes, and mask are those of the pyramid.
+  /// On the device: what the stages read. Pixels, as bytes, and mask are those of the pyramid; of
+  /// several planes there are a pyramid each and smoothed pixels, one after the other.
   const TemplatePyramid& pyramid() const { return pyramid_; }
   const std::uint8_t* pixels() const { return pixels_.as<std::uint8_t>(); }
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
@@ -68,13 +75,15 @@ class PoseTemplate {
   const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
 
  private:
-  /// Images on the device, each of the size `most`.
+  /// Images on the device, each of the size `most`: of all of them the first plane, then the next.
   struct Warped {
     Size most;
     int count = 0;
     Block maps, pixels, masks, sums;
+
+    std::int64_t plane() const { return count * most.area(); }  ///< its pixels
   };
-  /// The same on the host.
+  /// The same on the host; sums are of the first plane.
   struct Images {
     Size most;
     std::vector<std::byte> pixels;
@@ -98,14 +107,12 @@ class PoseTemplate {
 
   Status allocate(const BankTemplate& t, Stream stream);
   /// Enqueues the template's pyramid and what is smoothed of it.
-  Status load(const MatrixView& pixels, Stream stream);
-  static std::int64_t images_of_top(const PoseGrid& grid) {
-    return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
-  }
+  Status load(const MatrixView& picture, Stream stream);
+  Status load_plane(int plane, const MatrixView& pixels, Stream stream);
   /// Of the template, that making the images of the top level takes.
   static double samples_of(const PoseGrid& grid);
   /// More would take a CPU many seconds.
-  static constexpr double most_samples = 1 << 27;
+  static constexpr double most_samples = 1 << 28;
 
   // In levels.cpp.
   /// Pixels of an image.
@@ -152,6 +159,7 @@ class PoseTemplate {
 
   Device device_;
   ElementType type_ = ElementType::u8;
+  int planes_ = 1;
   TemplatePyramid pyramid_;
   /// Several times the unknowns.
   static constexpr std::int64_t least_aligned = 4 * pose_refine_unknowns;

@@ -19,6 +19,8 @@
 #include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
+#include "stages/common/pace.hpp"
+
 namespace xcorr {
 
 // ---- features -------------------------------------------------------------------------------
@@ -39,8 +41,10 @@ enum class Feature : std::uint8_t {
   contrast,         ///< windows are asked for a contrast of some sign or amount
   own_lefts,        ///< each right has a left of its own
   ensemble,         ///< scores are averaged over pairs of images
+  planes,           ///< a picture has several, see Problem::planes
+  subsampled,       ///< a pixel is made from fewer
 };
-inline constexpr int feature_count = 15;
+inline constexpr int feature_count = 17;
 
 /// A set of features.
 class Features {
@@ -146,23 +150,30 @@ class PlanState {
 struct VariantInfo {
   const char* name;
   Backend backend;
-  Features knows;
-  int rank = 0;       ///< among able variants without measurements the highest is chosen
-  bool exact = true;  ///< same result as the reference, bit for bit, for u8
+  Features features = {};  ///< that it supports
+  int rank = 0;            ///< among able variants without measurements the highest is chosen
+  bool exact = true;       ///< same result as the reference, bit for bit, for u8
 };
 
 /// Chosen only when requested by name or when nothing else is able.
 inline constexpr int requested_rank = -1;
 
-/// One way to compute a stage.
+/// For a variant that can do all problems whose features it supports.
+template <class Problem>
+bool supports_all(const Problem&, const Device&) {
+  return true;
+}
+
+/// What a variant does.
 template <class Stage>
-struct Variant : VariantInfo {
+struct VariantFunctions {
   using Problem = typename Stage::Problem;
   using Buffers = typename Stage::Buffers;
 
   /// Whether it can do a problem whose features it supports. Call able() instead.
-  bool (*supports)(const Problem&, const Device&);
-  /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
+  bool (*supports)(const Problem&, const Device&) = supports_all<Problem>;
+  /// Enqueues; neither allocates nor waits. `state` is what `plan` made. Variant has a launch()
+  /// of its own, which calls it.
   Status (*launch)(const Problem&, const Device&, const Buffers&, PlanState* state);
   std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
   /// Null when nothing is kept between calls.
@@ -171,27 +182,37 @@ struct Variant : VariantInfo {
   /// Whether its rank and what was measured hold for a problem: where not, it is chosen only when
   /// requested or when nothing else is able. Null: for all.
   bool (*is_preferred)(const Problem&, const Device&) = nullptr;
+};
+
+/// One way to compute a stage: {{.name = ..., .backend = ...}, {.launch = ...}}.
+template <class Stage>
+struct Variant : VariantInfo, VariantFunctions<Stage> {
+  using typename VariantFunctions<Stage>::Problem;
+  using typename VariantFunctions<Stage>::Buffers;
 
   bool able(const Problem& problem, const Device& device) const {
     return able(problem, problem.features(), device);
   }
+  /// Enqueues, unless the thread's work is to stop. What is stopped leaves its outputs undefined.
+  Status launch(const Problem& problem, const Device& device, const Buffers& buffers,
+                PlanState* state) const {
+    if (Status s = check_stop(); !s.ok()) return s;
+    if (Status s = VariantFunctions<Stage>::launch(problem, device, buffers, state); !s.ok())
+      return s;
+    if (Status s = keep_pace(backend, buffers.stream); !s.ok()) return s;
+    return check_stop();
+  }
   /// The same for a problem that requires these features.
   bool able(const Problem& problem, Features asked, const Device& device) const {
-    return knows.contains(asked) && supports(problem, device);
+    return features.contains(asked) && this->supports(problem, device);
   }
   std::size_t workspace_bytes(const Problem& problem, const Device& device) const {
-    return workspace ? workspace(problem, device) : 0;
+    return this->workspace ? this->workspace(problem, device) : 0;
   }
   Result<std::unique_ptr<PlanState>> make_plan(const Problem& problem, const Device& device) const {
-    return plan ? plan(problem, device) : std::unique_ptr<PlanState>();
+    return this->plan ? this->plan(problem, device) : std::unique_ptr<PlanState>();
   }
 };
-
-/// For a variant that can do all problems whose features it supports.
-template <class Problem>
-bool supports_all(const Problem&, const Device&) {
-  return true;
-}
 
 /// For stages whose variants have no further operations.
 struct NoExtra {};

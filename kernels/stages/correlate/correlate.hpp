@@ -25,14 +25,17 @@ constexpr Features features_of(const Problem& p) {
       .with(Feature::several_images, p.lefts > 1)
       .with(Feature::partial_overlap, !inside)
       .with(Feature::own_lefts, p.own_lefts)
+      .with(Feature::planes, p.planes > 1)
       .with(Feature::wide_sums, p.output_type() == ElementType::u64);
 }
 
 constexpr Extent lefts_of(const Problem& p) {
-  return matrices(p.type, p.left, p.left_pitch, p.left_stride, p.total_lefts());
+  Extent extent = matrices(p.type, p.left, p.left_pitch, p.left_stride, p.total_lefts());
+  extent.bytes += (p.planes - 1) * p.left_plane;
+  return extent;
 }
 constexpr Extent rights_of(const Problem& p) {
-  return matrices(p.type, p.right, p.right_pitch, p.right_stride, p.total_rights());
+  return matrices(p.type, p.right, p.right_pitch, p.right_stride, p.planes * p.total_rights());
 }
 
 namespace stage {
@@ -47,6 +50,9 @@ struct Correlate {
     /// Elements from row to row of the products, and from one right's to the next. 0: dense.
     std::int64_t product_pitch = 0, product_stride = 0;
 
+    /// Elements from the products of one plane to those of the next.
+    constexpr std::int64_t product_plane() const { return max_rights() * products_stride(); }
+
     constexpr std::int64_t products_pitch() const {
       return product_pitch ? product_pitch : correlate.shifts.width;
     }
@@ -54,7 +60,8 @@ struct Correlate {
       return product_stride ? product_stride : correlate.shifts.size().area();
     }
     constexpr Extent products_extent() const {
-      Extent extent = elements(products, correlate.outputs() * products_stride());
+      Extent extent =
+          elements(products, correlate.planes * correlate.outputs() * products_stride());
       // A layout that a variant requested has the alignment it needs.
       if (product_pitch) extent.element = 0;
       extent.right_stride = products_stride() * static_cast<std::int64_t>(size_of(products));
@@ -90,6 +97,9 @@ struct Correlate {
     void (*layout)(Problem&) = nullptr;
     /// The exact variant, if any, that it does the work of in less time, approximately.
     const char* quicker_than = nullptr;
+    /// Whether it is the quickest variant for a problem wherever it can run. For what few devices
+    /// of a backend have, so that a table from others says nothing of it. Null: never.
+    bool (*wins)(const xcorr::Problem&) = nullptr;
   };
 };
 

@@ -65,12 +65,12 @@ class U16Split {
 
  public:
   static constexpr Variant<Stage> variant(Features features) {
-    return {{of_bytes.name, of_bytes.backend, features | Features(Feature::u16), of_bytes.rank,
-             of_bytes.exact},
-            supports,
-            launch,
-            workspace,
-            plan};
+    return {{.name = of_bytes.name,
+             .backend = of_bytes.backend,
+             .features = features | Features(Feature::u16),
+             .rank = of_bytes.rank,
+             .exact = of_bytes.exact},
+            {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}};
   }
 
  private:

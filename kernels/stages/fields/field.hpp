@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the stages of displacement fields share: where windows lie and what is expected of them.
+// What the stages of displacement fields share: where interrogation windows lie, and the
+// displacements that are expected there.
 #pragma once
 
 #include <cmath>
@@ -50,7 +51,7 @@ struct FieldSlopes {
   float dx_by_x, dx_by_y, dy_by_x, dy_by_y;
 };
 
-/// How these change from place to place, in pixels a pixel and pixel.
+/// How these change from place to place, in pixels per pixel and pixel.
 struct FieldBend {
   float dx_by_xx, dx_by_xy, dx_by_yy, dy_by_xx, dy_by_xy, dy_by_yy;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage fit: windows and what is expected of them -> displacements, and with order 1 slopes, at
-// which the frame fits the reference best in the sense of least squares, but for brightness and
-// contrast: inverse compositional Gauss-Newton steps (Baker and Matthews 2004) on the
-// zero-normalised sum of squared differences. The frame is a B-spline; the reference's slopes are
-// differences of its pixels.
+// The stage fit: interrogation windows with expected displacements -> displacements, and with order
+// 1 slopes, at which the frame fits the reference best in the sense of least squares, but for
+// brightness and contrast: inverse compositional Gauss-Newton steps (Baker and Matthews 2004) on
+// the zero-normalised sum of squared differences. The frame is a B-spline; the reference's slopes
+// are differences of its pixels.
 #pragma once
 
 #include <cmath>

@@ -39,8 +39,19 @@ struct Luma {
     Size image = {};               ///< where there are parts
     std::int64_t luma_stride = 0;  ///< bytes from one part's luma to the next: a multiple of 4
 
+    /// 1: a pixel is two of the luma in that direction. Where that is `odd`, the first one only
+    /// one.
+    int halved_x = 0, halved_y = 0, odd_x = 0, odd_y = 0;
+
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::several_images, parts > 0);
+      return Features(Feature::u8)
+          .with(Feature::several_images, parts > 0)
+          .with(Feature::subsampled, halved_x || halved_y);
+    }
+    /// The pixels that make a luma of that size.
+    constexpr Size pixels() const {
+      return {((odd_x + size.width - 1) >> halved_x) + 1,
+              ((odd_y + size.height - 1) >> halved_y) + 1};
     }
   };
 
@@ -53,7 +64,7 @@ struct Luma {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const Size read = p.parts ? p.image : p.size;
+    const Size read = p.parts ? p.image : p.pixels();
     visit("pixels", &Buffers::pixels,
           Extent{(read.height - 1) * p.pitch + std::int64_t{read.width} * p.layout.bytes, 1});
     visit("corners", &Buffers::corners, records<PartCorner>(p.parts));

@@ -33,11 +33,12 @@ XCORR_HD inline bool is_inverted(Polarity polarity, double score) {
   return polarity == Polarity::inverted || (polarity == Polarity::either && score < 0);
 }
 
-/// Whether n pixels whose sums these are vary too little. T: as in WindowTerms.
+/// Whether n pixels vary too little, in a picture of so many planes as a mean of them.
+/// \param variance  n sum f^2 - (sum f)^2 of each plane, added up. T: as in WindowTerms
 template <class T>
-XCORR_HD bool lacks_contrast(T n, T sum, T squares, double least) {
+XCORR_HD bool lacks_contrast(T n, T variance, int planes, double least) {
   const double bound = least * static_cast<double>(n);
-  return static_cast<double>(n * squares - sum * sum) < bound * bound;
+  return static_cast<double>(variance) < planes * bound * bound;
 }
 
 /// The score of a window that can be no match. `minimum`: the best score is the smallest.

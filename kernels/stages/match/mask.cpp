@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "stages/match/mask.hpp"
 
+#include <algorithm>
+
+#include "stages/match/mask_runs.hpp"
+
 namespace xcorr {
+
+Masking masking_of(std::span<const std::uint8_t> mask, Size size) {
+  if (mask.empty()) return {};
+  return {std::ranges::count(mask, 1), std::ssize(mask_runs(mask.data(), size))};
+}
 
 std::vector<std::uint8_t> inset_mask(std::span<const std::uint8_t> mask, Size size, int inset) {
   const auto at = [&](int x, int y) { return std::int64_t{y} * size.width + x; };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Masks of templates: which pixels count, of a template and of every window that it is compared
-// with. A mask is a byte a pixel, 1 where it counts and 0 elsewhere, dense, of the template's size.
-// What products are made of is 0 where the mask is, so they need no mask; sums over windows, and
-// means, do.
+// with. A mask is one byte per pixel, 1 where it counts and 0 elsewhere, dense, of the template's
+// size. What products are made of is 0 where the mask is, so they need no mask; window sums and
+// means do.
 #pragma once
 
 #include <vector>
@@ -15,6 +15,7 @@ namespace xcorr {
 /// What a stage's problem says of the mask of its templates.
 struct Masking {
   std::int64_t counted = 0;  ///< pixels that count; 0: there is no mask, all do
+  std::int64_t runs = 0;     ///< of adjacent ones in a row; 0: not known
 
   constexpr explicit operator bool() const { return counted > 0; }
   constexpr std::int64_t pixels(Size size) const { return counted ? counted : size.area(); }
@@ -23,6 +24,9 @@ struct Masking {
     return elements(ElementType::u8, counted ? size.area() : 0);
   }
 };
+
+/// Of a mask, dense; an empty one stands for one in which all pixels count.
+Masking masking_of(std::span<const std::uint8_t> mask, Size size);
 
 /// The mask of the pixels round which, `inset` pixels in every direction, all count. An empty
 /// `mask` stands for one in which all do.

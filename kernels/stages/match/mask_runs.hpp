@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A mask as runs of pixels, for what sums over them.
+// A mask as runs of pixels, for sums over them.
 #pragma once
 
 #include <algorithm>

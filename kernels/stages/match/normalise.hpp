@@ -6,10 +6,23 @@
 
 #include <xcorr/methods.hpp>
 
+#include "stages/common/host_device.hpp"
 #include "stages/match/templates.hpp"
 #include "stages/match/window_sums.hpp"
 
 namespace xcorr {
+
+constexpr Extent template_sums_of(const Problem& p) {
+  return records<TemplateSums>(p.planes * p.total_rights());
+}
+/// Of a right, over its planes.
+XCORR_HD inline TemplateSums sums_of_right(const Problem& p, const TemplateSums* template_sums,
+                                           std::int64_t right) {
+  TemplateSums sums = template_sums[right];
+  for (int plane = 1; plane < p.planes; ++plane)
+    sums += template_sums[std::int64_t{plane} * p.rights + right];
+  return sums;
+}
 
 /// Dense surfaces, one per template.
 constexpr Extent scores_of(const Problem& p) {
@@ -51,8 +64,7 @@ struct Normalise {
     visit("products", &Buffers::products, p.products_extent());
     visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
     visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
-    visit("template_sums", &Buffers::template_sums,
-          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("template_sums", &Buffers::template_sums, template_sums_of(p.correlate));
     visit("product_error", &Buffers::product_error, records<float>(1));
     visit("scores", &Buffers::scores, scores_of(p.correlate));
   }

@@ -41,7 +41,7 @@ struct WindowInputs : LaunchOfRights {
     visit("templates", &WindowInputs::templates, rights_of(p));
     visit("window_sums", &WindowInputs::window_sums, window_sums_of(p));
     visit("window_squares", &WindowInputs::window_squares, window_squares_of(p));
-    visit("template_sums", &WindowInputs::template_sums, records<TemplateSums>(p.rights));
+    visit("template_sums", &WindowInputs::template_sums, template_sums_of(p));
     visit("mask", &WindowInputs::mask, masking.extent(p.right));
   }
 };
@@ -86,8 +86,7 @@ struct Peaks {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("scores", &Buffers::scores, scores_of(p.correlate));
-    visit("template_sums", &Buffers::template_sums,
-          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("template_sums", &Buffers::template_sums, template_sums_of(p.correlate));
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
   }
@@ -101,9 +100,12 @@ inline constexpr double place_all = -INFINITY;
 /// Whether a score, oriented(), does not reach the subpixel_threshold of a problem of refine or
 /// locate.
 template <class Problem>
-bool stays_whole(const Problem& p, const xcorr::TemplateSums& right, double score) {
+bool stays_whole(const Problem& p, const xcorr::TemplateSums* template_sums, std::int64_t right,
+                 double score) {
   const auto pixels = static_cast<double>(p.masking.pixels(p.correlate.right));
-  return misses(p.method, score, score_limit(p.method, p.subpixel_threshold, pixels, right));
+  return misses(p.method, score,
+                score_limit(p.method, p.subpixel_threshold, pixels,
+                            sums_of_right(p.correlate, template_sums, right)));
 }
 
 struct Refine {

@@ -37,6 +37,27 @@ struct WindowTerms {
   T right_sum, right_squares;            ///< sum t, sum t^2
 };
 
+/// What a score is made of: each but n may be added over the planes of a picture, whose means are
+/// taken off one by one.
+template <class T>
+struct ScoreTerms {
+  T n, product, left_squares, right_squares;
+  T covariance, left_variance, right_variance;  ///< of n2_covariance()
+
+  ScoreTerms() = default;
+  XCORR_HD explicit ScoreTerms(const WindowTerms<T>& w);
+
+  XCORR_HD ScoreTerms& operator+=(const ScoreTerms& other) {
+    product += other.product;
+    left_squares += other.left_squares;
+    right_squares += other.right_squares;
+    covariance += other.covariance;
+    left_variance += other.left_variance;
+    right_variance += other.right_variance;
+    return *this;
+  }
+};
+
 /// Below this share of n * sum f^2 a floating-point variance is rounding noise: no variance.
 inline constexpr double flat_share = 1e-12;
 
@@ -60,6 +81,16 @@ XCORR_HD T n2_covariance(T n, T ab, T a, T b) {
   return n * ab - a * b;
 }
 
+template <class T>
+XCORR_HD ScoreTerms<T>::ScoreTerms(const WindowTerms<T>& w)
+    : n(w.n),
+      product(w.product),
+      left_squares(w.left_squares),
+      right_squares(w.right_squares),
+      covariance(n2_covariance(w.n, w.product, w.left_sum, w.right_sum)),
+      left_variance(n2_covariance(w.n, w.left_squares, w.left_sum, w.left_sum)),
+      right_variance(n2_covariance(w.n, w.right_squares, w.right_sum, w.right_sum)) {}
+
 /// value / sqrt(left * right) in [-1, 1]; 0 when either has no energy.
 XCORR_HD inline double quotient(double value, double left, double right) {
   if (!(left > 0) || !(right > 0)) return 0.0;
@@ -76,7 +107,7 @@ XCORR_HD inline double sqdiff_quotient(double value, double left, double right) 
 /// The score of one window from sums of its pixels. A normed score is in [-1, 1] and never NaN:
 /// without variance (ccoeff) or energy (ccorr) in the window or the template it is 0.
 template <class T>
-XCORR_HD double score(Method method, const WindowTerms<T>& w) {
+XCORR_HD double score(Method method, const ScoreTerms<T>& w) {
   switch (method) {
     case Method::sqdiff:
     case Method::sqdiff_normed: {
@@ -92,22 +123,23 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
       return quotient(static_cast<double>(w.product), static_cast<double>(w.left_squares),
                       static_cast<double>(w.right_squares));
     case Method::ccoeff:
-      return static_cast<double>(n2_covariance(w.n, w.product, w.left_sum, w.right_sum)) /
-             static_cast<double>(w.n);
+      return static_cast<double>(w.covariance) / static_cast<double>(w.n);
     case Method::ccoeff_normed: {
-      const T left = n2_covariance(w.n, w.left_squares, w.left_sum, w.left_sum);
-      const T right = n2_covariance(w.n, w.right_squares, w.right_sum, w.right_sum);
       // The quotient first: compilers then turn the test into a select and vectorise the loop.
       const double value =
-          quotient(static_cast<double>(n2_covariance(w.n, w.product, w.left_sum, w.right_sum)),
-                   static_cast<double>(left), static_cast<double>(right));
-      return is_flat_variance(left, w.n * w.left_squares) ||
-                     is_flat_variance(right, w.n * w.right_squares)
+          quotient(static_cast<double>(w.covariance), static_cast<double>(w.left_variance),
+                   static_cast<double>(w.right_variance));
+      return is_flat_variance(w.left_variance, w.n * w.left_squares) ||
+                     is_flat_variance(w.right_variance, w.n * w.right_squares)
                  ? 0.0
                  : value;
     }
   }
   return 0.0;
+}
+template <class T>
+XCORR_HD double score(Method method, const WindowTerms<T>& w) {
+  return score(method, ScoreTerms<T>(w));
 }
 
 /// Sums of floating-point pixels computed in two passes, means first, which keeps their precision.
@@ -116,6 +148,17 @@ struct CentredTerms {
   double difference;                             ///< sum (f - t)^2
   double left_variance_sum, right_variance_sum;  ///< sum f'^2, sum t'^2
   double covariance;                             ///< sum f' t'
+
+  XCORR_HD CentredTerms& operator+=(const CentredTerms& other) {
+    left_squares += other.left_squares;
+    right_squares += other.right_squares;
+    product += other.product;
+    difference += other.difference;
+    left_variance_sum += other.left_variance_sum;
+    right_variance_sum += other.right_variance_sum;
+    covariance += other.covariance;
+    return *this;
+  }
 };
 
 XCORR_HD inline double score(Method method, const CentredTerms& w) {
@@ -159,17 +202,32 @@ XCORR_HD inline double centred_quotient(double product, double window_norm, doub
                      1.0);
 }
 
-/// The score of any method from such a product.
-XCORR_HD inline double centred_score(Method method, double n, double product, double left_sum,
-                                     double left_squares, const TemplateSums& right,
+/// The terms of a window with such a product, which is the covariance itself.
+XCORR_HD inline ScoreTerms<double> centred_terms(double n, double product, double left_sum,
+                                                 double left_squares, const TemplateSums& right) {
+  ScoreTerms<double> terms(WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
+                                               left_squares, right.sum, right.squares});
+  terms.covariance = product;
+  terms.right_variance = right.n2_variance;
+  return terms;
+}
+
+/// The score of any method from them.
+XCORR_HD inline double centred_score(Method method, const ScoreTerms<double>& w,
                                      double product_error) {
-  if (method == Method::ccoeff) return product;
+  if (method == Method::ccoeff) return w.covariance;
   if (method == Method::ccoeff_normed)
-    return centred_quotient(
-        product, norm_of(n, n2_covariance(n, left_squares, left_sum, left_sum), left_squares),
-        norm_of(n, right.n2_variance, right.squares), product_error);
-  return score(method, WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
-                                           left_squares, right.sum, right.squares});
+    return centred_quotient(w.covariance, norm_of(w.n, w.left_variance, w.left_squares),
+                            norm_of(w.n, w.right_variance, w.right_squares), product_error);
+  return score(method, w);
+}
+
+/// What a score is made of besides the product, which is plain or centred as in centred_score().
+XCORR_HD constexpr bool needs_window_sums(Method method, bool centred) {
+  return method == Method::ccoeff_normed || (method == Method::ccoeff) != centred;
+}
+XCORR_HD constexpr bool needs_window_squares(Method method) {
+  return method != Method::ccorr && method != Method::ccoeff;
 }
 
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, in [-0.5, 0.5];

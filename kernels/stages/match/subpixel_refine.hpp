@@ -62,8 +62,38 @@ struct PlaceSolution {
 /// The fewest pixels that must take part: several times the unknowns.
 inline constexpr int least_fitted = 16;
 
+/// The k-th sum of a picture, over its planes. Of several each has an offset of its own, which is
+/// taken out of its equations.
+/// \param sums  of each plane
 template <class Sum>
-XCORR_HD PlaceSolution place_solution(const PlaceSumsOf<Sum>& sums, int shift) {
+XCORR_HD double sum_of_planes(const PlaceSumsOf<Sum>* sums, int planes, int k) {
+  using Sums = PlaceSumsOf<Sum>;
+  constexpr int one = Sums::terms - 1, row_of_one = one * (one + 1) / 2;
+  constexpr double lost = 1e-9;  // what is left of a whole is rounding
+  if (planes == 1) return static_cast<double>(sums->of[k]);
+  // A product of the i-th term with the j-th one, or with the frame at a shift.
+  int i = 0, j = k;
+  const bool is_pair = k < Sums::pairs;
+  while (is_pair && j > i) j -= ++i;
+  if (!is_pair) i = (k - Sums::pairs) % Sums::terms;
+  if (i == one)
+    return is_pair && j == one ? static_cast<double>(sums->of[k]) : 0;  // pixels of a plane
+  const int other = is_pair ? row_of_one + j : k - i + one;
+  double total = 0;
+  XCORR_ROLL
+  for (int plane = 0; plane < planes; ++plane) {
+    const Sum* const of = sums[plane].of;
+    const auto whole = static_cast<double>(of[k]);
+    const double rest = whole - static_cast<double>(of[row_of_one + i]) *
+                                    static_cast<double>(of[other]) /
+                                    static_cast<double>(of[Sums::pairs - 1]);
+    total += is_pair && i == j && !(rest > lost * whole) ? 0 : rest;
+  }
+  return total;
+}
+
+/// \param sums  by sum_of_planes()
+XCORR_HD inline PlaceSolution place_solution(const PlaceSumsOf<double>& sums, int shift) {
   if (sums.of[PlaceSums::pairs - 1] < least_fitted) return {0, 0, 0};
   const auto unit = [](int term) {
     return term < 2 ? SplinePixel::slope_unit : term == 2 ? SplinePixel::value_unit : 1;
@@ -73,9 +103,8 @@ XCORR_HD PlaceSolution place_solution(const PlaceSumsOf<Sum>& sums, int shift) {
   XCORR_UNROLL
   for (int i = 0; i < PlaceSums::terms; ++i) {
     XCORR_UNROLL
-    for (int j = 0; j <= i; ++j)
-      lower[i][j] = static_cast<double>(sums.of[k++]) / (unit(i) * unit(j));
-    solution[i] = static_cast<double>(sums.of[PlaceSums::product(shift, i)]) / unit(i);
+    for (int j = 0; j <= i; ++j) lower[i][j] = sums.of[k++] / (unit(i) * unit(j));
+    solution[i] = sums.of[PlaceSums::product(shift, i)] / unit(i);
   }
   if (!solve_least_squares(lower, solution)) return {0, 0, 0};
   return {solution[0], solution[1], solution[2]};
@@ -177,8 +206,7 @@ struct SubpixelRefine {
     visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
     visit("templates", &Buffers::templates, rights_of(p.correlate));
     visit("inset", &Buffers::inset, p.masking.extent(p.correlate.right));
-    visit("template_sums", &Buffers::template_sums,
-          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("template_sums", &Buffers::template_sums, template_sums_of(p.correlate));
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("fits", &Buffers::fits, records<FittedPlace>(p.slots()));

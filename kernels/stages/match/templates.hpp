@@ -5,6 +5,7 @@
 //   blend:         a patch of a frame and a running average -> the next average, and its pixels
 #pragma once
 
+#include "stages/common/host_device.hpp"
 #include "stages/match/mask.hpp"
 
 namespace xcorr {
@@ -15,6 +16,14 @@ struct TemplateSums {
   double sum = 0, squares = 0;  ///< sum t, sum t^2
   /// n sum t^2 - (sum t)^2, n^2 times the variance; for u8 and u16 an integer, rounded once.
   double n2_variance = 0;
+
+  /// Those of another plane.
+  XCORR_HD TemplateSums& operator+=(const TemplateSums& other) {
+    sum += other.sum;
+    squares += other.squares;
+    n2_variance += other.n2_variance;
+    return *this;
+  }
 };
 
 namespace stage {

@@ -19,19 +19,20 @@ constexpr ElementType window_sum_type(const Problem& p) {
 constexpr ElementType window_square_type(const Problem& p) {
   return is_integral(p.type) ? p.output_type() : ElementType::f64;
 }
-/// Dense surfaces, one value per shift.
 /// The place of a right's first window among the windows of all lefts.
 constexpr std::int64_t first_window(const Problem& p, std::int64_t right) {
   return p.own_lefts ? right * p.shifts.size().area() : 0;
 }
+/// Of a plane.
 constexpr std::int64_t windows_of(const Problem& p) {
   return p.total_lefts() * p.shifts.size().area();
 }
+/// Dense surfaces, one value per shift; those of one plane after those of another.
 constexpr Extent window_sums_of(const Problem& p) {
-  return elements(window_sum_type(p), windows_of(p));
+  return elements(window_sum_type(p), p.planes * windows_of(p));
 }
 constexpr Extent window_squares_of(const Problem& p) {
-  return elements(window_square_type(p), windows_of(p));
+  return elements(window_square_type(p), p.planes * windows_of(p));
 }
 
 namespace stage {
@@ -42,6 +43,8 @@ struct WindowSums {
   struct Problem {
     xcorr::Problem correlate;  ///< its rights' size is the windows'
     Masking masking = {};
+    /// What is wanted; the other may be left as it is.
+    bool sums = true, squares = true;
 
     constexpr Features features() const {
       return features_of(correlate).with(Feature::mask, bool(masking));

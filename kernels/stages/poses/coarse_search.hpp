@@ -146,9 +146,9 @@ struct SelectCandidates {
   struct Problem {
     Size frame;  ///< of the top level
     int images = 1;
-    PoseSteps steps;
+    PoseSteps steps = {};
     int level = 1;  ///< the top, above full size
-    PoseChoice choice;
+    PoseChoice choice = {};
 
     constexpr Features features() const { return Feature::u8; }
     constexpr CoarseCells cells() const { return CoarseCells(frame); }

@@ -57,9 +57,13 @@ struct LocalRescore {
     bool refined = false;
     ContrastRule contrast = {};
     ElementType type = ElementType::u8;
+    /// Of the frame, and pyramids of the template, which lie one after the other.
+    int planes = 1;
+    std::int64_t plane = 0;  ///< bytes from one of the frame to the next
 
     constexpr Features features() const {
       return feature_of(type)
+          .with(Feature::planes, planes > 1)
           .with(Feature::mask, bool(masking))
           .with(Feature::contrast, bool(contrast));
     }
@@ -71,7 +75,12 @@ struct LocalRescore {
     /// Whether a window may be a match.
     template <class T>
     XCORR_HD bool admits(T n, T sum, T squares) const {
-      return !(contrast.least > 0) || !lacks_contrast(n, sum, squares, contrast.least);
+      return admits(n, n * squares - sum * sum);
+    }
+    /// \param variance  see lacks_contrast()
+    template <class T>
+    XCORR_HD bool admits(T n, T variance) const {
+      return !(contrast.least > 0) || !lacks_contrast(n, variance, planes, contrast.least);
     }
     XCORR_HD int tries() const { return refined ? 1 : steps.neighbours(); }
     XCORR_HD int pose_level() const { return refined ? PoseSteps::lowest : level; }
@@ -93,8 +102,8 @@ struct LocalRescore {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, 0, 1));
-    visit("pyramid", &Buffers::pixels, elements(p.type, p.pyramid.area()));
+    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, p.plane, p.planes));
+    visit("pyramid", &Buffers::pixels, elements(p.type, p.planes * p.pyramid.area()));
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));

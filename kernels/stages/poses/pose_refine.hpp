@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage pose_refine: poses near the right ones -> the poses at which the frame fits the
+// The stage pose_refine: poses near the true ones -> the poses at which the frame fits the
 // template best in the sense of least squares, but for brightness and contrast: Gauss-Newton steps
 // over the place, and where asked for the angle and the scale, of
 //   frame(pose(p)) = gain * template(p) + offset   for the pixels p of the template that count.
@@ -25,9 +25,13 @@ struct PoseRefine {
     PoseRefineFreedom freedom = {};
     int count = 1;  ///< of poses
     ElementType type = ElementType::u8;
+    int planes = 1;          ///< of frame and template, each with an offset of its own
+    std::int64_t plane = 0;  ///< bytes from one of the frame to the next
 
     constexpr Features features() const {
-      return feature_of(type).with(Feature::contrast, freedom.polarity != Polarity::same);
+      return feature_of(type)
+          .with(Feature::planes, planes > 1)
+          .with(Feature::contrast, freedom.polarity != Polarity::same);
     }
     XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
     template <class Pixel>
@@ -52,7 +56,7 @@ struct PoseRefine {
 
   struct Buffers : Launch {
     const std::uint8_t* frame = nullptr;  ///< its rows' bytes
-    /// The template, smoothed as the frame is; given to a plan by set_rights().
+    /// The template's planes, smoothed as the frame is; given to a plan by set_rights().
     const SmoothedPixel* smoothed = nullptr;
     const RefinedPose* starts = nullptr;  ///< of scale 0: none, and all 0 comes out
     PoseRefinement* refinements = nullptr;
@@ -60,8 +64,8 @@ struct PoseRefine {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, 0, 1));
-    visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
+    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, p.plane, p.planes));
+    visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.planes * p.size.area()));
     visit("starts", &Buffers::starts, records<RefinedPose>(p.count));
     visit("refinements", &Buffers::refinements, records<PoseRefinement>(p.count));
   }

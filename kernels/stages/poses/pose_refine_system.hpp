@@ -78,6 +78,23 @@ struct PoseRefineMatrix
   }
 };
 
+/// Those without the offset, which is taken out of the equations: then those of planes with offsets
+/// of their own may be added.
+XCORR_HD inline PoseRefineMatrix without_offset(PoseRefineMatrix matrix) {
+  constexpr int offset = pose_refine_unknowns - 1;
+  constexpr double lost = 1e-12;  // what is left of it is rounding
+  double* const last = matrix.of + offset * (offset + 1) / 2;
+  int k = 0;
+  for (int i = 0; i < offset; ++i)
+    for (int j = 0; j <= i; ++j, ++k) {
+      const double whole = matrix.of[k];
+      matrix.of[k] -= last[i] * last[j] / last[offset];
+      if (i == j && !(matrix.of[k] > lost * whole)) matrix.of[k] = 0;
+    }
+  for (int j = 0; j < offset; ++j) last[j] = 0;
+  return matrix;
+}
+
 /// The right side at a pose, and the sum of the frame's squares.
 /// T: float for some hundreds of pixels of 8 bits, double for all.
 template <class T>
@@ -90,6 +107,18 @@ struct PoseRefineRightOf : PoseRefineSums<T, pose_refine_unknowns + 1> {
   }
 };
 using PoseRefineRight = PoseRefineRightOf<double>;
+
+/// The same with the offset's part. `matrix`: with it, too.
+XCORR_HD inline PoseRefineRight without_offset(PoseRefineRight right,
+                                               const PoseRefineMatrix& matrix) {
+  constexpr int offset = pose_refine_unknowns - 1;
+  const double* const last = matrix.of + offset * (offset + 1) / 2;
+  const double mean = right.of[offset] / last[offset];
+  for (int i = 0; i < offset; ++i) right.of[i] -= last[i] * mean;
+  right.of[pose_refine_unknowns] -= right.of[offset] * mean;
+  right.of[offset] = 0;
+  return right;
+}
 
 /// The equations of all steps but for their right side.
 struct PoseRefineSystem {

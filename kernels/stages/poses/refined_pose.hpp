@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A pose between those that a search knows, and what least squares make of it.
+// A pose between those of the search grid, and its refinement by least squares.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ struct Crop {
     /// What of the frame is there. Places outside are read at its edge.
     Rect part;
     std::int64_t pitch = 0;  ///< bytes; may be negative
-    PixelLayout layout;
+    PixelLayout layout = {};
     int images = 1;
 
     constexpr Features features() const { return Feature::u8; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage feature_maps: square parts of a frame, resampled to windows of 160 x 160 pixels -> what
-// filters see of them: 32 channels for each cell of 4 x 4 pixels. 31 are histograms of oriented
+// The stage feature_maps: square parts of a frame, resampled to windows of 160 x 160 pixels -> the
+// input of filters: 32 channels for each cell of 4 x 4 pixels. 31 are histograms of oriented
 // gradients in the form of Felzenszwalb et al. (Object Detection with Discriminatively Trained
 // Part-Based Models, 2010): 18 directions, 9 orientations, and how much gradient there is in 4
 // neighbourhoods, by whose contrast the histograms are normalised. The last one is the mean, less

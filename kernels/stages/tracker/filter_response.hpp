@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage filter_response: the channels of windows, filters -> where in each window its filter
-// responds most, and how surely. Another model of the target may have a say in where that is, by
+// The stage filter_response: the channels of windows, filters -> where in each search window the
+// filter responds most, and its PSR. Another model of the target may have a say in where that is, by
 // what it adds to the response.
 //
 // The surroundings help to find a target, but not to tell whether it is there: where the camera

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The part of Targets that follows targets by their filters: templates find them, in whole frames,
-// and filters say whether that is them and where they go from there.
+// and filters say whether a peak is the target and where it goes from there.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -10,7 +10,7 @@ namespace {
 /// A logistic regression, rounded.
 constexpr double weight_of_similarity = 8, weight_of_margin = 4, offset = -7;
 
-/// What leads by more is not the surer for it.
+/// A larger margin does not make a place surer.
 constexpr double most_margin = 0.5;
 
 /// The same for filters: of the logarithm of the PSR.

@@ -10,7 +10,7 @@ constexpr std::size_t most = 32;
 
 double size_of(const Trace& trace) { return std::max(trace.peak.width, trace.peak.height); }
 
-/// Nearer than half of its size it is the same one: two have no room there.
+/// Nearer than half of its size it is the same one: there is no room for two.
 bool is_near(const Trace& trace, const Peak& peak, std::uint64_t frame) {
   return trace.distance(peak, frame) < 0.5 * size_of(trace);
 }

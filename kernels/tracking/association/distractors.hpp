@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What looks like the targets of a template and is none of them, since it was seen while all of
+// What looks like the targets of a template but is not one of them, since it was seen while all of
 // them were seen elsewhere. A lost target is not where one of these is.
 #pragma once
 

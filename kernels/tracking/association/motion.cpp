@@ -10,7 +10,7 @@ namespace {
 /// deforms. Pixels squared.
 constexpr double measurement_variance = 1;
 
-/// The standard deviation of the acceleration, pixels a frame squared, at rest and as a share of
+/// The standard deviation of the acceleration, pixels per frame squared, at rest and as a share of
 /// the speed.
 constexpr double acceleration_at_rest = 1, acceleration_share = 0.1;
 

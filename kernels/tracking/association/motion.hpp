@@ -15,7 +15,7 @@ struct Point {
 class Motion {
  public:
   Motion() = default;
-  /// Seen for the first time. Its velocity has the standard deviation `speed`, pixels a frame.
+  /// Seen for the first time. Its velocity has the standard deviation `speed`, pixels per frame.
   Motion(Point seen, double speed);
 
   /// After that many frames: the place, and its standard deviation along each axis, pixels.

@@ -35,7 +35,7 @@ struct Track {
   bool candidate_nearby = false;  ///< the candidate is there
   double template_width = 1;
 
-  /// Whether it was ever confirmed; else it may end without a word.
+  /// Whether it was ever confirmed; else it may be dropped silently.
   bool entered() const { return sought || target.state != TrackState::tentative; }
 };
 

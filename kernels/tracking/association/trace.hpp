@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Something that looks like the template, from frame to frame: where it is expected, and what a
-// peak is worth as its next detection.
+// Something that looks like the template, from frame to frame: where it is expected, and the
+// association score of a peak as its next detection.
 #pragma once
 
 #include <cstdint>

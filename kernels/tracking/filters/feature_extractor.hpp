@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From a frame to what filters see: the channels of many windows at once.
+// From a frame to the input of filters: the feature maps of many search windows at once.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace xcorr {
 
-/// What is seen of windows, in the device's memory.
+/// The features of windows, in the device's memory.
 struct SeenWindows {
   int count;
   const tracker::Look* looks;

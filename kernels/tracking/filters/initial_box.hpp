@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where a filter is asked for its target, and what its responses say of it: where it is and how
-// large, and whether it is worth to look once more.
+// The windows in which a filter searches for its target, and what its responses tell: place, size,
+// and whether another look is worthwhile.
 #pragma once
 
 #include <xcorr/tracker.hpp>

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "device/speed.hpp"
 #include "match/image.hpp"
 #include "tracking/filters/filter_store.hpp"
 #include "tracking/filters/histogram_model.hpp"
@@ -341,6 +342,12 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
+}
+
+double Tracker::seconds(std::size_t targets) const {
+  constexpr double products = 3e7;  // of f32, for a target
+  return static_cast<double>(targets) * products /
+         speed_of(impl_->device, ElementType::f32).products;
 }
 
 void Tracker::keep_only(std::span<const std::uint64_t> targets) {

@@ -3,7 +3,10 @@
 
 A worker that dies is replaced by Ray and its unit begun again; whatever a unit leaves is one part or none.
 """
+from __future__ import annotations
+
 import collections
+from typing import Any, Callable, Sequence
 
 from .._ray import connect
 from . import search, units
@@ -13,13 +16,15 @@ from . import search, units
 UNIT, UNIT_ON_GPU = 500, 5000
 
 
-def units_and_warnings(*arguments):
-    warnings = []
-    return units.units_of(*arguments, warnings), warnings
+def units_and_warnings(file: str, search: units.Search, least: int) -> tuple[list[units.Unit], list[str]]:
+    warnings: list[str] = []
+    return units.units_of(file, search, least, warnings), warnings
 
 
-def run(files, wanted, folder, *, least=None, gpus=0.0, on_progress=None, on_failure=None,
-        on_warning=None):
+def run(files: Sequence[str], wanted: units.Search, folder: str, *, least: int | None = None, gpus: float = 0.0,
+        on_progress: Callable[[int, int, int], object] | None = None,
+        on_failure: Callable[[str, str], object] | None = None,
+        on_warning: Callable[[str, str], object] | None = None) -> tuple[int, dict[str, str]]:
     """Searches files for what `wanted`, a `units.Search`, says. Returns (frames searched now, files that failed).
 
     least: frames of a unit; None: UNIT, or on GPUs UNIT_ON_GPU.
@@ -40,8 +45,9 @@ def run(files, wanted, folder, *, least=None, gpus=0.0, on_progress=None, on_fai
         raise RuntimeError("the cluster has no GPU" if gpus else "the cluster has no CPU")
 
     there = units.done(folder)
-    todo = collections.deque((index, file) for file in files)
-    pending, failed = {}, {}
+    todo: collections.deque[tuple[Any, Any]] = collections.deque((index, file) for file in files)
+    pending: dict[Any, tuple[Any, Any]] = {}
+    failed: dict[str, str] = {}
     searched = before = known = 0
     while todo or pending:
         while todo and len(pending) < 2 * workers:
@@ -59,8 +65,9 @@ def run(files, wanted, folder, *, least=None, gpus=0.0, on_progress=None, on_fai
                 if on_failure:
                     on_failure(file, str(cause))
                 continue
-            for warning in warnings if on_warning else ():
-                on_warning(file, warning)
+            for warning in warnings:
+                if on_warning:
+                    on_warning(file, warning)
             if task is work:
                 searched += result
             else:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The work itself: a unit is decoded and searched by GStreamer, in this process."""
+from __future__ import annotations
+
 import json
 import os
 import pathlib
 import tempfile
+from typing import Any
 
 from .._gstreamer import Gst, matcher, play, quoted, running
 from . import stacks
-from .units import put_part
+from .units import Unit, put_part
 
 # Frames just before a key frame may be stored behind it.
 BEHIND = Gst.SECOND
@@ -15,14 +18,14 @@ BEHIND = Gst.SECOND
 # The context on the GPU of the search before in this process, which would else be made anew for each unit, and all its
 # kernels loaded again. A search that misses frames or warns leaves none: a fault of a GPU stays with its context.
 CUDA = "gst.cuda.context"
-kept = []
+kept: list[Any] = []
 
 
 class Incomplete(RuntimeError):
     """Not all frames of a unit could be searched."""
 
 
-def search_unit(unit, folder):
+def search_unit(unit: Unit, folder: str | pathlib.Path) -> tuple[int, list[str]]:
     """Searches the frames of a unit and writes its part into the folder.
 
     Returns how many frames that were, and what GStreamer warned of.
@@ -37,9 +40,9 @@ def search_unit(unit, folder):
     return len(unit.times), warnings
 
 
-def results_of(unit, seek):
+def results_of(unit: Unit, seek: bool) -> tuple[dict[int, dict[str, Any]], list[str]]:
     """The line of each frame of the unit that was searched, by its time, and what GStreamer warned of."""
-    warnings = []
+    warnings: list[str] = []
     stack = stacks.is_stack(unit.file)
     source = ("appsrc name=source format=time block=true max-buffers=4" if stack else
               f"filesrc location={quoted(unit.file)} ! decodebin")
@@ -50,12 +53,12 @@ def results_of(unit, seek):
                 f"{matcher(unit.search.templates, dict(unit.search.settings))} ! "
                 f"xcorrjson location={quoted(lines)} ! fakesink sync=false async=false")
 
-        def prepare(pipeline):
+        def prepare(pipeline: Any) -> None:
             let_through(pipeline.get_by_name("decoded"), set(unit.times), seek)
             while kept:
                 pipeline.set_context(kept.pop())
 
-        with running(line, warnings, prepare) as pipeline:
+        with running(line, warnings, prepare, local=True) as pipeline:
             if stack:
                 pipeline.set_state(Gst.State.PLAYING)
                 stacks.push(pipeline, unit)
@@ -71,14 +74,14 @@ def results_of(unit, seek):
     return found, list(dict.fromkeys(warnings))
 
 
-def let_through(element, times, end):
+def let_through(element: Any, times: set[int], end: bool) -> None:
     """Only frames with these stream times reach the element; if `end`, the first one behind them ends the stream.
 
     Whatever else is decoded, before a unit and behind it, costs no search.
     """
     last = max(times)
 
-    def look(pad, info):
+    def look(pad: Any, info: Any) -> Any:
         segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
         time = segment.to_stream_time(Gst.Format.TIME, info.get_buffer().pts)
         if time in times:
@@ -90,7 +93,7 @@ def let_through(element, times, end):
     element.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, look)
 
 
-def readable(file):
+def readable(file: str) -> str:
     """The absolute path of a file that can be read, or an OSError."""
     with open(file, "rb"):
         return os.path.abspath(file)

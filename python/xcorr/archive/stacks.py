@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Stacks: a folder of images, or the pages of a TIFF file. Pillow and tifffile read them."""
+from __future__ import annotations
+
 import contextlib
 import logging
 import pathlib
 import re
+from typing import TYPE_CHECKING, Any, Iterator
 
 import numpy
 
 from .._gstreamer import Gst
 from .._missing import need
 
+if TYPE_CHECKING:
+    from .units import Unit
+
 TIFF = {".tif", ".tiff"}
 IMAGES = TIFF | {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".webp"}
 HOW = "pip install 'xcorr[stacks]', or {0} itself"
 
 
-def is_stack(file):
+def is_stack(file: str | pathlib.Path) -> bool:
     path = pathlib.Path(file)
     return path.is_dir() or path.suffix.lower() in TIFF
 
 
-def files_of(folder):
+def files_of(folder: str | pathlib.Path) -> list[pathlib.Path]:
     """Its images, in the order of the numbers in their names."""
     found = [path for path in pathlib.Path(folder).iterdir() if path.suffix.lower() in IMAGES]
     if not found:
@@ -32,16 +38,16 @@ def files_of(folder):
 class Errors(logging.Handler):
     """What tifffile only logs: pages that are missing."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.said = []
+        self.said: list[str] = []
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         self.said.append(record.getMessage())
 
 
 @contextlib.contextmanager
-def tiff(path):
+def tiff(path: str | pathlib.Path) -> Iterator[Any]:
     tifffile = need("tifffile", "tifffile", HOW.format("tifffile"))
     logger, errors = logging.getLogger("tifffile"), Errors()
     logger.addHandler(errors)
@@ -55,7 +61,7 @@ def tiff(path):
 
 
 @contextlib.contextmanager
-def named(path):
+def named(path: str | pathlib.Path) -> Iterator[None]:
     """What is wrong with a file, whatever its reader raises, with its path."""
     try:
         yield
@@ -65,7 +71,7 @@ def named(path):
         raise ValueError(f"{path}: {error}") from None
 
 
-def length(stack):
+def length(stack: str | pathlib.Path) -> int:
     """How many images there are."""
     if pathlib.Path(stack).is_dir():
         return len(files_of(stack))
@@ -75,7 +81,7 @@ def length(stack):
         return len(file.series[0])
 
 
-def images(stack, first, last):
+def images(stack: str | pathlib.Path, first: int, last: int) -> Iterator[numpy.ndarray]:
     """Those from one to before another, as arrays."""
     if pathlib.Path(stack).is_dir():
         for path in files_of(stack)[first:last]:
@@ -87,7 +93,7 @@ def images(stack, first, last):
             yield file.series[0][number].asarray()
 
 
-def image_of(path):
+def image_of(path: pathlib.Path) -> numpy.ndarray:
     if path.suffix.lower() in TIFF:
         with tiff(path) as file:
             return file.asarray()
@@ -97,7 +103,7 @@ def image_of(path):
         return numpy.asarray(opened if opened.mode == "L" else opened.convert("RGB"))
 
 
-def to_bytes(image, white):
+def to_bytes(image: numpy.ndarray, white: int) -> numpy.ndarray:
     """An image of 8 bits: of 16, 0 to `white` become 0 to 255, rounded, and what is brighter 255."""
     if image.dtype == "u1":
         return image
@@ -107,7 +113,7 @@ def to_bytes(image, white):
     return scaled.astype("u1")
 
 
-def caps_of(image):
+def caps_of(image: numpy.ndarray) -> str:
     shape = image.shape
     if len(shape) == 3 and shape[2] in (3, 4):
         format_ = "RGB" if shape[2] == 3 else "RGBA"
@@ -118,7 +124,7 @@ def caps_of(image):
     return f"video/x-raw,format={format_},width={shape[1]},height={shape[0]},framerate=1/1"
 
 
-def push(pipeline, unit):
+def push(pipeline: Any, unit: Unit) -> None:
     """The images of a unit into the element `source` of a pipeline that plays, and the end of the stream."""
     source = pipeline.get_by_name("source")
     caps = None
@@ -136,7 +142,7 @@ def push(pipeline, unit):
     source.emit("end-of-stream")
 
 
-def rows_of_four(image):
+def rows_of_four(image: numpy.ndarray) -> numpy.ndarray:
     """With rows of a multiple of four bytes, as GStreamer has them."""
     rows = image.reshape(image.shape[0], -1)
     return numpy.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What the parts of a folder say."""
+from __future__ import annotations
+
 import collections
+import pathlib
+from typing import Any, Iterator, Tuple
 
 from .units import done, pyarrow, schema
 
+#: The first and the last frame, the time of the first one, the best peak.
+_Stretch = Tuple[int, int, int, Any]
 
-def table_of(folder):
-    """All parts, as one table: a row a frame. Arrow reads parts one by one, so large archives fit."""
+
+def table_of(folder: str | pathlib.Path) -> Any:
+    """All parts, as one table: one row per frame. Arrow reads parts one by one, so large archives fit."""
     pyarrow()
     from pyarrow import dataset
     return dataset.dataset([f"{folder}/{name}" for name in sorted(done(folder))], schema=schema())
 
 
-def stretches(folder):
+def stretches(folder: str | pathlib.Path) -> tuple[int, dict[tuple[str, str], list[_Stretch]]]:
     """By file and label: the stretches of adjacent frames in which it was seen, (first, last, time, best peak)."""
-    seen = collections.defaultdict(list)
+    seen: dict[tuple[str, str], list[tuple[int, int, Any]]] = collections.defaultdict(list)
     frames = 0
     for batch in table_of(folder).to_batches():
         frames += batch.num_rows
@@ -25,22 +32,25 @@ def stretches(folder):
                     sorted(seen.items())}
 
 
-def joined(places):
-    first = last = time = best = None
+def _closeness(peak: Any) -> tuple[float, float]:
+    """Tracks have a confidence, other peaks a similarity."""
+    return peak["confidence"] or 0, peak["similarity"] or 0
+
+
+def joined(places: list[tuple[int, int, Any]]) -> Iterator[_Stretch]:
+    begun: _Stretch | None = None
     for frame, at, peak in places:
-        if first is not None and frame <= last + 1:
-            last = frame
-            best = max(best, peak, key=lambda one: one["confidence"])
+        if begun and frame <= begun[1] + 1:
+            begun = begun[0], frame, begun[2], max(begun[3], peak, key=_closeness)
             continue
-        if first is not None:
-            yield first, last, time, best
-        first = last = frame
-        time, best = at, peak
-    if first is not None:
-        yield first, last, time, best
+        if begun:
+            yield begun
+        begun = frame, frame, at, peak
+    if begun:
+        yield begun
 
 
-def print_summary(folder):
+def print_summary(folder: str) -> None:
     frames, found = stretches(folder)
     print(f"{frames} frames searched")
     for (file, label), runs in found.items():

@@ -4,11 +4,14 @@
 The result of a unit is one Parquet file, a part, whose name says whose result it is. It is put in place whole, so the
 parts that are there are what has been done.
 """
+from __future__ import annotations
+
 import dataclasses
 import hashlib
 import os
 import pathlib
 import socket
+from typing import Any, Sequence
 
 from .._gstreamer import Gst, check, quoted, running
 from .._missing import need
@@ -26,8 +29,8 @@ MISSING = Gst.SECOND
 @dataclasses.dataclass(frozen=True)
 class Search:
     """Template files and properties of cudaxcorr; `key` names them and their contents."""
-    templates: tuple
-    settings: tuple  # pairs
+    templates: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
     key: str
     white: int = 65535  # of stacks of 16 bits, what becomes 255
 
@@ -38,20 +41,20 @@ class Unit:
     file: str
     file_key: str
     first: int
-    times: tuple
+    times: tuple[int, ...]
     search: Search
 
     @property
-    def last(self):
+    def last(self) -> int:
         return self.first + len(self.times)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Of its part."""
         return f"{self.search.key}-{self.file_key}-{self.first:08d}-{self.last:08d}.parquet"
 
 
-def key_of(file):
+def key_of(file: str) -> str:
     """Names a file, or the images of a folder, as it is now: where, how large, how old."""
     identity = hashlib.sha256()
     for path in stacks.files_of(file) if os.path.isdir(file) else [file]:
@@ -62,7 +65,7 @@ def key_of(file):
     return identity.hexdigest()[:16]
 
 
-def frames_of(file, warnings):
+def frames_of(file: str, warnings: list[str]) -> list[tuple[int, bool]]:
     """(stream time, whether it is a key frame) of each frame of the video, in the order they are shown.
 
     Reads the file without decoding it; what is odd is appended to `warnings`. The images of a stack have no times:
@@ -71,8 +74,8 @@ def frames_of(file, warnings):
     if stacks.is_stack(file):
         return [(number * Gst.SECOND, True) for number in range(stacks.length(file))]
     line = f"filesrc location={quoted(file)} ! parsebin ! {VIDEO} ! appsink name=end sync=false max-buffers=100"
-    frames = []
-    with running(line, warnings) as pipeline:
+    frames: list[tuple[int, bool]] = []
+    with running(line, warnings, local=True) as pipeline:
         end = pipeline.get_by_name("end")
         pipeline.set_state(Gst.State.PLAYING)
         while True:
@@ -98,7 +101,7 @@ def frames_of(file, warnings):
     return frames
 
 
-def units_of(file, search, least, warnings=None):
+def units_of(file: str, search: Search, least: int, warnings: list[str] | None = None) -> list[Unit]:
     """The units of a file: from key frame to key frame, of at least so many frames but for the last."""
     frames, key = frames_of(file, [] if warnings is None else warnings), key_of(file)
     starts = [0]
@@ -110,23 +113,23 @@ def units_of(file, search, least, warnings=None):
             for begin, end in zip(starts, [*starts[1:], len(times)])]
 
 
-def done(folder):
+def done(folder: str | pathlib.Path) -> set[str]:
     """The names of the parts that are there."""
     return {entry.name for entry in os.scandir(folder) if entry.name.endswith(".parquet")}
 
 
 PEAK = {"label": "string", "template_id": "uint32", "x": "double", "y": "double", "width": "double",
         "height": "double", "center_x": "double", "center_y": "double", "angle": "double", "scale": "double",
-        "score": "double", "confidence": "double"}
+        "score": "double", "confidence": "double", "similarity": "double"}
 
 
-def pyarrow():
+def pyarrow() -> Any:
     how = "pip install 'xcorr[ray]', or pyarrow itself"
     need("pyarrow.parquet", "pyarrow", how)
     return need("pyarrow", "pyarrow", how)
 
 
-def schema():
+def schema() -> Any:
     """A row a frame, with its peaks."""
     arrow = pyarrow()
     peak = arrow.struct([(name, arrow.type_for_alias(type_)) for name, type_ in PEAK.items()])
@@ -134,11 +137,11 @@ def schema():
                          ("peaks", arrow.list_(peak))])
 
 
-def put_part(folder, unit, results):
+def put_part(folder: str | pathlib.Path, unit: Unit, results: Sequence[dict[str, Any]]) -> None:
     """Writes the part of a unit. `results` are lines of xcorrjson, one for each of its frames."""
     arrow = pyarrow()
     rows = [{"file": unit.file, "frame": unit.first + i, "time": time,
-             "peaks": [{name: peak[name.replace("_", "-")] for name in PEAK} for peak in line["peaks"]]}
+             "peaks": [{name: peak.get(name.replace("_", "-")) for name in PEAK} for peak in line["peaks"]]}
             for i, (time, line) in enumerate(zip(unit.times, results, strict=True))]
     part = pathlib.Path(folder, unit.name)
     written = part.with_suffix(f".{socket.gethostname()}.{os.getpid()}.tmp")

@@ -14,12 +14,15 @@ from typing import Any
 
 from .. import __version__
 from .._devices import devices
+from .launch import has_element
 
 #: Of Python: the module, its package, what for.
 _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: find, cut, field"),
             ("cv2", "opencv-python-headless", "reading videos and cameras: find, field"),
+            ("tqdm", "tqdm", "progress"), ("shtab", "shtab", "completion"),
             ("matplotlib", "matplotlib", "plots of fields"), ("ray", "xcorr[ray]", "archive and fleet"),
-            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive and fleet"))
+            ("aiohttp", "aiohttp", "studio"),
+            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive, fleet, studio"))
 
 
 def add_to(commands: Any) -> None:
@@ -35,7 +38,7 @@ def _module(name: str, package: str, purpose: str) -> tuple[str, str, str]:
     return name, str(getattr(importlib.import_module(name), "__version__", "there")) if name != "ray" else "there", ""
 
 
-def _answer(*command: str) -> str:
+def answer(*command: str) -> str:
     """The first line of what a program says, or nothing."""
     if not shutil.which(command[0]):
         return ""
@@ -53,11 +56,11 @@ def findings() -> list[tuple[str, str, str]]:
         found.append(("GPU", "", "there is one, but this package was built without CUDA, or the driver is too old: install "
                       "it again where nvcc is" if there else "none of NVIDIA's; the CPU does the work"))
     found += [_module(*each) for each in _MODULES]
-    tools = _answer("gst-inspect-1.0", "--version")
+    tools = answer("gst-inspect-1.0", "--version")
     found.append(("GStreamer", tools.rpartition(" ")[2], "" if tools else "apt-get install gstreamer1.0-tools "
                   "gstreamer1.0-plugins-base   (track, pipeline, archive, fleet)"))
     path = os.environ.get("GST_PLUGIN_PATH_1_0") or os.environ.get("GST_PLUGIN_PATH") or "not set"
-    plugin = bool(tools) and subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"], check=False).returncode == 0
+    plugin = bool(tools) and has_element("cudaxcorr")
     found.append(("plugin cudaxcorr", "there" if plugin else "", "" if plugin else "install gstreamer1.0-cudaxcorr, or set "
                   f"GST_PLUGIN_PATH_1_0 (now: {path}) to the folder of libgstcudaxcorr.so"))
     return found

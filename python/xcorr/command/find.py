@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import pathlib
 from typing import Any, Iterator
@@ -10,9 +11,11 @@ from typing import Any, Iterator
 import numpy as np
 
 from .._matcher import Matcher
-from ..field.command import Progress
 from ..field.images import SUFFIXES, Series, Unreadable, in_folder, library, named, of_files, of_video, read_image, say
 from .options import Output, add_output, add_search, settings
+from .progress import beside_the_bar, progress
+
+_COLUMNS = {"image": "<24", "template": "<16", **dict.fromkeys(("x", "y", "width", "height", "score", "angle", "scale"), ">8")}
 
 _EPILOG = """
 Examples:
@@ -32,16 +35,18 @@ def add_to(commands: Any) -> None:
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the number "
                         "of a camera")
     add_search(parser)
-    add_output(parser)
-    parser.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
-    parser.add_argument("--show", action="store_true", help="show the image with boxes")
+    parser.add_argument("--mask", action="append", default=[], metavar="FILE", help="an image of a template's size; where it "
+                        "is black the template does not count; one for each template, in their order")
+    group = add_output(parser)
+    group.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
+    group.add_argument("--show", action="store_true", help="show the image with boxes")
     parser.set_defaults(run=run)
 
 
-def series_of(text: str) -> Series:
+def series_of(text: str, in_color: bool) -> Series:
     """Of one input. Raises Unreadable."""
     if text.isdigit() and not pathlib.Path(text).exists():
-        return of_video(int(text))
+        return of_video(int(text), in_color)
     path = pathlib.Path(text)
     if not path.exists():
         raise Unreadable(f"{path}: there is no such file")
@@ -49,24 +54,33 @@ def series_of(text: str) -> Series:
         files = in_folder(path)
         if not files:
             raise Unreadable(f"{path}: a folder without images; they end with {', '.join(sorted(SUFFIXES))}")
-        return of_files(files)
-    return of_files([path]) if path.suffix.lower() in SUFFIXES else of_video(path)
+        return of_files(files, in_color)
+    return of_files([path], in_color) if path.suffix.lower() in SUFFIXES else of_video(path, in_color)
 
 
-def read_template(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Its luma, and which pixels count where some are transparent. Raises Unreadable."""
-    gray = read_image(path)
+def read_template(path: pathlib.Path, in_color: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """Its luma or colour, and which pixels count where some are transparent. Raises Unreadable."""
+    pixels = read_image(path, in_color)
     pillow = library("PIL.Image", "reading images", "pillow")
     try:
         with pillow.open(path) as image:
             if image.mode not in ("LA", "RGBA", "PA") and "transparency" not in image.info:
-                return gray, None
+                return pixels, None
             mask = np.asarray(image.convert("RGBA"))[..., 3] >= 128
     except Exception as error:  # decoders raise all kinds of them for damaged files
         raise Unreadable(named(path, error)) from None
     if not mask.any():
         raise Unreadable(f"{path}: it is transparent everywhere, so no pixel counts")
-    return gray, None if mask.all() else mask
+    return pixels, None if mask.all() else mask
+
+
+def with_mask(template: np.ndarray, opaque: np.ndarray | None, path: str) -> np.ndarray:
+    """Which pixels count, by a file too. Raises Unreadable."""
+    mask = read_image(pathlib.Path(path)) != 0
+    if mask.shape != template.shape:
+        raise Unreadable(f"{path}: it has {mask.shape[1]}x{mask.shape[0]} pixels, its template "
+                         f"{template.shape[1]}x{template.shape[0]}")
+    return mask if opaque is None else mask & opaque
 
 
 def described(peak: Any, labels: list[str]) -> dict[str, Any]:
@@ -104,12 +118,12 @@ def with_boxes(image: np.ndarray, matches: list[dict[str, Any]]) -> Any:
 class _Images:
     """All inputs' images; what cannot be read is named and left out."""
 
-    def __init__(self, inputs: list[str]) -> None:
+    def __init__(self, inputs: list[str], in_color: bool) -> None:
         self.broken = 0
         self._series = []
         for each in inputs:
             try:
-                self._series.append(series_of(each))
+                self._series.append(series_of(each, in_color))
             except Unreadable as error:
                 self.fail(error)
         counts = [each.count for each in self._series]
@@ -117,7 +131,7 @@ class _Images:
 
     def fail(self, what: object) -> None:
         self.broken += 1
-        say(what, "xcorr")
+        say(what)
 
     def __iter__(self) -> Iterator[tuple[str, np.ndarray]]:
         for series in self._series:
@@ -136,26 +150,30 @@ def _save(path: pathlib.Path, several: bool, name: str, image: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    templates, masks = zip(*(read_template(pathlib.Path(each)) for each in options.template))
+    in_color = options.match_on == "color"
+    templates, masks = zip(*(read_template(pathlib.Path(each), in_color) for each in options.template))
+    if options.mask:
+        if len(options.mask) != len(templates):
+            raise Unreadable(f"--mask is there {len(options.mask)} times, --template {len(templates)} times")
+        masks = tuple(map(with_mask, templates, masks, options.mask))
     labels = [pathlib.Path(each).stem for each in options.template]
     matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
-                      settings=settings(options))
-    images = _Images(options.inputs)
-    progress = Progress(images.count, options.quiet or images.count == 1)
-    with Output(options) as results:
-        for number, (name, image) in enumerate(images):
+                      colours="rgb" if in_color else "", settings=settings(options))
+    images = _Images(options.inputs, in_color)
+    with Output(options, _COLUMNS) as results:
+        for name, image in progress(images, images.count, options.quiet):
             try:
                 matches = [described(peak, labels) for peak in matcher.match(image)]
             except (ValueError, TypeError) as error:
                 images.fail(f"{name}: {error}")
                 continue
-            results.write(name, matches)
+            with beside_the_bar():
+                results.write(json.dumps({"image": name, "matches": matches}),
+                              [(name, *(match[column] for column in list(_COLUMNS)[1:])) for match in matches])
             if options.save or options.show:
                 drawn = with_boxes(image, matches)
                 if options.save:
                     _save(pathlib.Path(options.save), images.count != 1, name, drawn)
                 if options.show:
                     drawn.show(title=name)
-            progress.show(number + 1)
-        progress.end()
     return 2 if images.broken else 0 if results.count else 1

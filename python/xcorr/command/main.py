@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from typing import Sequence
 
 from .. import __version__
+from ..archive import command as archive
+from ..field import command as field
 from ..field.images import Unreadable, named, say
-from . import cut, doctor, find, pipeline, track
+from ..fleet import command as fleet
+from . import completion, cut, doctor, find, pipeline, studio, track, watch
 
-_EPILOG = """
-xcorr COMMAND --help says more. The exit status is 0 where something was found or done, 1 where nothing was found, 2
-where something could not be done: what, is said on standard error.
-"""
+#: What the exit status says.
+STATUS = {0: "something was found, or done", 1: "nothing was found",
+          2: "something could not be read, written or understood: standard error says what; the rest went on",
+          130: "it was interrupted"}
 
-#: Commands of their own, which `xcorr` calls with the arguments as they are.
-_OTHERS = {"field": ("xcorr.field.command", "measures how each part of an image has moved (as xcorr-field)"),
-           "archive": ("xcorr.archive.__main__", "searches many recordings on a Ray cluster"),
-           "fleet": ("xcorr.fleet.__main__", "follows many cameras on a Ray cluster")}
+_EPILOG = "xcorr COMMAND --help says more. Exit status:\n" + "\n".join(f"  {key:<4} {text}" for key, text in STATUS.items())
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="xcorr", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
                                    description="Finds templates in images, videos and cameras.")
     made.add_argument("--version", action="version", version=f"xcorr {__version__}")
+    made.set_defaults(parser=made)
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (find, track, pipeline, cut, doctor):
+    for module in (find, track, watch, studio, pipeline, cut, field, archive, fleet, doctor, completion):
         module.add_to(commands)
-    for name, (_, text) in _OTHERS.items():
-        commands.add_parser(name, help=text, add_help=False)
     return made
 
 
@@ -48,21 +46,16 @@ def joined(words: list[str]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given and given[0] in _OTHERS:
-        result = importlib.import_module(_OTHERS[given[0]][0]).main(given[1:], f"xcorr {given[0]}")
-        if isinstance(result, str):
-            print(result, file=sys.stderr)
-            return 1
-        return int(result or 0)
-    options = parser().parse_args(joined(given))
+    options = parser().parse_args(joined(list(sys.argv[1:] if arguments is None else arguments)))
     try:
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:  # the reader, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (Unreadable, ImportError, OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
-        say(named(error.filename, error) if isinstance(error, OSError) and error.filename else error, "xcorr")
+        say(named(error.filename, error) if isinstance(error, OSError) and error.filename else error)
         return 2
     except KeyboardInterrupt:
         return 130  # as shells have it

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import sys
-from typing import Any, Sequence, TextIO
+from typing import Any, Mapping, Sequence, TextIO
 
 from .._settings import METHODS, Poses, Settings
 
 FORMATS = ("table", "json", "csv")
-COLUMNS = ("image", "template", "x", "y", "width", "height", "score", "angle", "scale")
+TRACKERS = ("auto", "template", "filter")
 
 
 def numbers(count: int, text: str, what: str, kind: Any = int) -> tuple[Any, ...]:
@@ -42,7 +41,7 @@ def angles(text: str) -> tuple[float, float]:
 
 
 def scales(text: str) -> tuple[float, float]:
-    return numbers(2, text, "scales are LEAST,GREATEST as factors", float)  # type: ignore[return-value]
+    return numbers(2, text, "scales are LEAST,GREATEST as factors", float)
 
 
 def add_search(parser: argparse.ArgumentParser, template_required: bool = True) -> None:
@@ -51,6 +50,8 @@ def add_search(parser: argparse.ArgumentParser, template_required: bool = True) 
     group.add_argument("-t", "--template", action="append", default=[], required=template_required, metavar="FILE",
                        help="an image to look for; where it is transparent it does not count; may be repeated")
     group.add_argument("--method", choices=METHODS, default="ccoeff-normed", help="how it is scored (%(default)s)")
+    group.add_argument("--match-on", choices=("luma", "color"), default="luma",
+                       help="what is compared: brightness, or all of the colour (%(default)s)")
     group.add_argument("--threshold", type=float, default=0.7, metavar="SHARE",
                        help="how close a match must be, -1 to 1 (%(default)s)")
     group.add_argument("--max-peaks", type=int, default=1, metavar="N", help="matches of a template in an image (1)")
@@ -59,62 +60,71 @@ def add_search(parser: argparse.ArgumentParser, template_required: bool = True) 
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
 
 
+def add_tracker(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tracker", choices=TRACKERS, default="auto", help="what follows a target once it is found: the "
+                        "template, or a filter that learns (%(default)s)")
+
+
 def settings(options: argparse.Namespace) -> Settings:
     poses = None
     if options.angles or options.scales:
         start, extent = options.angles or (0.0, 0.0)
         least, greatest = options.scales or (1.0, 1.0)
         poses = Poses(angle_start=start, angle_extent=extent, scale_min=least, scale_max=greatest)
-    return Settings(method=options.method, threshold=options.threshold, max_peaks=options.max_peaks, poses=poses)
+    return Settings(method=options.method, threshold=options.threshold, max_peaks=options.max_peaks, poses=poses,
+                    match_on=options.match_on)
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: argparse.ArgumentParser) -> Any:
+    """Returns the group, for more of the kind."""
     group = parser.add_argument_group("what is written")
     group.add_argument("-f", "--format", choices=FORMATS, default="table",
-                       help="a line for each match, or with json for each image (%(default)s)")
+                       help="a line for each match, or with json for each image or frame (%(default)s)")
     group.add_argument("-o", "--output", metavar="FILE", help="where to (standard output)")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    return group
 
 
 class Results:
-    """Writes the matches of images, one after another, as soon as they are there."""
+    """Writes what is found in one image or frame after another, as soon as it is there.
 
-    def __init__(self, form: str, file: TextIO) -> None:
-        self._form, self._file = form, file
+    `columns`: their names, with the alignment and width that each has in a table.
+    """
+
+    def __init__(self, form: str, file: TextIO, columns: Mapping[str, str]) -> None:
+        self._form, self._file, self._columns = form, file, columns
         self._csv: Any = csv.writer(file) if form == "csv" else None
+        self._begun = False
         self.count = 0
-        if form == "csv":
-            self._csv.writerow(COLUMNS)
-        elif form == "table":
-            self._line(COLUMNS)
 
-    def write(self, image: str, matches: Sequence[dict[str, Any]]) -> None:
-        """Matches have the columns but `image`."""
-        self.count += len(matches)
+    def write(self, line: str, rows: Sequence[Sequence[Any]]) -> None:
+        """The line of JSON, and what takes its place in a table."""
+        self.count += len(rows)
         if self._form == "json":
-            print(json.dumps({"image": image, "matches": matches}), file=self._file)
-        for match in matches if self._form != "json" else ():
-            row = [image, *(match[column] for column in COLUMNS[1:])]
-            if self._form == "csv":
+            print(line, file=self._file)
+        for row in [*[tuple(self._columns)] * (not self._begun), *rows] if self._form != "json" else ():
+            if self._csv:
                 self._csv.writerow(row)
             else:
-                self._line([f"{cell:.4g}" if column in ("score", "scale") else f"{cell:.2f}" if isinstance(cell, float)
-                            else cell for column, cell in zip(COLUMNS, row)])
+                print(*(self._cell(name, cell) for name, cell in zip(self._columns, row)), file=self._file)
+        self._begun = True
         self._file.flush()
 
-    def _line(self, cells: Sequence[Any]) -> None:
-        print(f"{cells[0]!s:<24} {cells[1]!s:<16} " + " ".join(f"{cell!s:>8}" for cell in cells[2:]), file=self._file)
+    def _cell(self, name: str, value: Any) -> str:
+        if isinstance(value, float):
+            value = f"{value:.4g}" if name in ("score", "confidence", "scale") else f"{value:.2f}"
+        return f"{value!s:{self._columns[name]}}"
 
 
 class Output:
     """The results' file, or standard output, closed at the end."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._path, self._form = options.output, options.format
+    def __init__(self, options: argparse.Namespace, columns: Mapping[str, str]) -> None:
+        self._path, self._form, self._columns = options.output, options.format, columns
 
     def __enter__(self) -> Results:
         self._file = open(self._path, "w", newline="", encoding="utf-8") if self._path else sys.stdout
-        return Results(self._form, self._file)
+        return Results(self._form, self._file, self._columns)
 
     def __exit__(self, *_: Any) -> None:
         if self._path:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import shlex
 from typing import Any
 
-from .options import add_search
+from .options import add_search, add_tracker
 
 
 def add_to(commands: Any) -> None:
@@ -15,8 +16,39 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     add_search(parser)
     parser.add_argument("--track", action="store_true", help="follow targets under ids that stay")
-    parser.add_argument("--show", action="store_true", help="a window with boxes instead of lines of JSON")
+    add_tracker(parser)
+    add_video(parser)
     parser.set_defaults(run=run)
+
+
+def quoted(value: Any) -> str:
+    """A value as launch lines have it."""
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+#: What writes a video, by the ending of its name.
+_WRITERS = {".avi": "jpegenc ! avimux", ".mkv": "x264enc ! matroskamux", ".mp4": "x264enc ! mp4mux"}
+
+
+def saved(text: str) -> pathlib.Path:
+    if pathlib.Path(text).suffix.lower() not in _WRITERS:
+        raise argparse.ArgumentTypeError(f"a video ends with {', '.join(_WRITERS)}, not {text!r}")
+    return pathlib.Path(text)
+
+
+def add_video(parser: Any) -> None:
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--show", action="store_true", help="a window with the video and boxes")
+    one.add_argument("--save", type=saved, metavar="FILE", help="the video with boxes: .mp4, .mkv or .avi")
+
+
+def sink(options: argparse.Namespace) -> list[str]:
+    if options.show:
+        return ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"]
+    if options.save:
+        return ["xcorroverlay", "!", "videoconvert", "!", *_WRITERS[options.save.suffix.lower()].split(), "!", "filesink",
+                f"location={options.save.resolve()}"]
+    return ["fakesink"]
 
 
 def source(text: str) -> list[str]:
@@ -27,29 +59,54 @@ def source(text: str) -> list[str]:
     return ["filesrc", f"location={pathlib.Path(text).resolve()}", "!", "decodebin"]
 
 
-def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
-    """The element with its properties, those that are not the default ones."""
-    files = [str(pathlib.Path(each).resolve()) for each in templates]
-    quoted = ['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in files]
-    words = ["cudaxcorr", f"template={files[0]}" if len(files) == 1 else f"templates=<{','.join(quoted)}>"]
-    words += [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
+# What playlists, manifests and projects are read by, which fetch what these name.
+_FETCHING = ("hlsdemux", "hlsdemux2", "dashdemux", "dashdemux2", "mssdemux", "mssdemux2", "sdpdemux", "gesdemux")
+
+
+def environment(text: str) -> dict[str, str]:
+    """Of gst-launch-1.0: what is in a file opens no connection."""
+    if text.isdigit() or "://" in text:
+        return dict(os.environ)
+    ranks = [os.environ.get("GST_PLUGIN_FEATURE_RANK", ""), *(f"{name}:NONE" for name in _FETCHING)]
+    return {**os.environ, "GST_PLUGIN_FEATURE_RANK": ",".join(filter(None, ranks))}
+
+
+def properties(options: argparse.Namespace, track: bool) -> list[str]:
+    """Of the element, those that are not the default ones."""
+    words = [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
+    words += ["match-on=color"] * (options.match_on == "color")
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
     if options.scales:
         words += [f"scale-min={options.scales[0]:g}", f"scale-max={options.scales[1]:g}"]
     device, _, ordinal = options.device.partition(":")
     words += [f"backend={device}"] * (device != "auto") + [f"cuda-device-id={ordinal}"] * bool(ordinal)
-    return words + ["track=true"] * track
+    if track:
+        words += ["track=true"] + [f"tracker={options.tracker}"] * (options.tracker != "auto")
+    return words
 
 
-def words_of(options: argparse.Namespace, templates: list[str], track: bool, show: bool = False) -> list[str]:
-    """Of the command gst-launch-1.0."""
-    end = ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"] if show else ["xcorrjson", "!", "fakesink"]
-    return ["gst-launch-1.0", "-q", *source(options.input), "!", "videoconvert", "!",
-            *matcher(options, templates, track), "!", *end]
+def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
+    files = [str(pathlib.Path(each).resolve()) for each in templates]
+    words = ["cudaxcorr"]
+    if len(files) == 1:
+        words.append(f"template={files[0]}")
+    elif files:
+        words.append(f"templates=<{','.join(map(quoted, files))}>")
+    return words + properties(options, track)
+
+
+def words_of(options: argparse.Namespace, templates: list[str], track: bool, lines: int | None = None) -> list[str]:
+    """Of the command gst-launch-1.0. It writes lines to standard output, or to that descriptor and then says warnings."""
+    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *source(options.input), "!", "videoconvert", "!",
+            *matcher(options, templates, track), "!", *writer(lines), "!", *sink(options)]
+
+
+def writer(lines: int | None) -> list[str]:
+    return ["xcorrjson"] + ([] if lines is None else [f"location=/dev/fd/{lines}"])
 
 
 def run(options: argparse.Namespace) -> int:
     print(" ".join(word if word == "!" else shlex.quote(word)
-                   for word in words_of(options, options.template, options.track, options.show)))
+                   for word in words_of(options, options.template, options.track)))
     return 0

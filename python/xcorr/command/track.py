@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
-from typing import Any, Iterator
+from typing import Any
 
-from ..field.images import Unreadable, library
-from .options import FORMATS, add_search, box
-from .pipeline import words_of
+from ..field.images import Unreadable, library, of_video
+from .launch import check_gstreamer, frames
+from .options import Output, add_output, add_search, add_tracker, box, settings
+from .pipeline import add_video, words_of
+from .progress import beside_the_bar, progress
 
-_COLUMNS = ("frame", "id", "label", "state", "x", "y", "width", "height", "score", "confidence")
+_COLUMNS = {"frame": ">6", "id": ">4", "label": "<16", "state": "<10",
+            **dict.fromkeys(("x", "y", "width", "height", "score"), ">8"), "confidence": ">10"}
 
 
 def add_to(commands: Any) -> None:
@@ -23,18 +24,23 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     parser.add_argument("--box", type=box, metavar="x,y,width,height", help="what is there in the first frame is the target")
     add_search(parser, template_required=False)
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table",
-                        help="a line for each target of a frame, or with json for each frame, as the element writes it")
+    add_tracker(parser)
+    add_video(add_output(parser))
     parser.set_defaults(run=run)
 
 
-def _check_gstreamer() -> None:
-    for program, package in (("gst-launch-1.0", "gstreamer1.0-tools"), ("gst-inspect-1.0", "gstreamer1.0-tools")):
-        if not shutil.which(program):
-            raise Unreadable(f"tracks are GStreamer's work, and {program} is missing (Debian: {package})")
-    if subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"], check=False).returncode:
-        raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
-                         "xcorr doctor says more")
+def _check(options: argparse.Namespace) -> None:
+    """Raises Unreadable or ValueError for what a pipeline would not say as well, or not at all."""
+    if not options.template and not options.box:
+        raise Unreadable("what is followed? Give --template FILE or --box x,y,width,height")
+    settings(options)
+    if _is_file(options.input) and not pathlib.Path(options.input).is_file():
+        raise Unreadable(f"{options.input}: there is no such file")
+    check_gstreamer()
+
+
+def _is_file(text: str) -> bool:
+    return not text.isdigit() and "://" not in text
 
 
 def _first_frame(options: argparse.Namespace, folder: str) -> str:
@@ -54,40 +60,26 @@ def _first_frame(options: argparse.Namespace, folder: str) -> str:
     return path
 
 
-def rows(line: str, number: int) -> Iterator[list[Any]]:
-    for peak in json.loads(line).get("peaks", ()):
-        yield [number, *(peak.get(column, "") for column in _COLUMNS[1:])]
+def _count(options: argparse.Namespace) -> int | None:
+    """Of the frames, for a bar; None where nobody sees it, or nothing knows."""
+    if options.quiet or not sys.stderr.isatty() or not _is_file(options.input):
+        return None
+    try:
+        return of_video(pathlib.Path(options.input)).count
+    except Unreadable:
+        return None
 
 
-def _write(form: str, lines: Any) -> int:
-    """Returns how many targets there were, frames added."""
-    count = 0
-    if form != "json":
-        print(*_COLUMNS, sep="," if form == "csv" else "\t")
-    for number, line in enumerate(lines):
-        if form == "json":
-            print(line, end="", flush=True)
-        for row in rows(line, number):
-            count += 1
-            if form != "json":
-                print(*(f"{cell:.4g}" if isinstance(cell, float) and form == "table" else cell for cell in row),
-                      sep="," if form == "csv" else "\t", flush=True)
-    return count
+def rows(line: str, number: int) -> list[list[Any]]:
+    return [[number, *(peak.get(column, "") for column in list(_COLUMNS)[1:])] for peak in json.loads(line).get("peaks", ())]
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.template and not options.box:
-        raise Unreadable("what is followed? Give --template FILE or --box x,y,width,height")
-    _check_gstreamer()
-    with tempfile.TemporaryDirectory(prefix="xcorr-") as folder:
+    _check(options)
+    with tempfile.TemporaryDirectory(prefix="xcorr-") as folder, Output(options, _COLUMNS) as results:
         templates = options.template + ([_first_frame(options, folder)] if options.box else [])
-        with subprocess.Popen(words_of(options, templates, True), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as pipeline:
-            assert pipeline.stdout and pipeline.stderr
-            count = _write(options.format, pipeline.stdout)
-            words = pipeline.stderr.read().strip()
-        if pipeline.returncode:
-            raise Unreadable(f"{options.input}: {words or 'gst-launch-1.0 failed'}")
-        if words:
-            print(words, file=sys.stderr)
-    return 0 if count else 1
+        found = frames(lambda lines, _: words_of(options, templates, True, lines), options.input)
+        for number, line in enumerate(progress((line for line, _ in found), _count(options), options.quiet, "frames")):
+            with beside_the_bar():
+                results.write(line.rstrip("\n"), rows(line, number))
+    return 0 if results.count else 1

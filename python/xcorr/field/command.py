@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What xcorr-field does with its command line."""
+"""`xcorr field`: the displacement fields of images, folders and videos, into files and plots."""
 from __future__ import annotations
 
 import argparse
@@ -7,13 +7,13 @@ import dataclasses
 import inspect
 import pathlib
 import re
-import sys
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator
 
 import numpy as np
 
 from .._field import FieldMatcher, FieldSettings
-from .images import Series, Unreadable, named, open_series, read_image, read_places, say
+from ..command.progress import beside_the_bar, progress
+from .images import Series, Unreadable, open_series, read_image, read_places, say
 from .plot import BACKGROUNDS, MAPS, Plots
 from .writing import Field, Outputs, open_writer
 
@@ -23,7 +23,7 @@ of the windows that are ok, and how many these are. -o writes .csv (a line for e
 (NumPy), .h5 (HDF5, by h5py) or .nc (NetCDF, by netCDF4).
 
 An image that cannot be read, and a file that cannot be written, is named, and the rest goes on; then the exit status
-is 1. It is 2 where the command line cannot be understood.
+is 2, as where the command line cannot be understood.
 """
 
 
@@ -59,10 +59,10 @@ def _add_settings(group: Any) -> None:
                                metavar=type(field.default).__name__, help=f"{text} ({field.default})")
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program, epilog=_EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     description="Measures how each part of an image has moved in the next one.")
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser("field", help="measures how each part of an image has moved (as xcorr-field)",
+                                 epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                 description="Measures how each part of an image has moved in the next one.")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
     read = parser.add_argument_group("what is compared")
     read.add_argument("inputs", nargs="+", metavar="INPUT", help="two images or more, a folder of them, or a video")
@@ -84,27 +84,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
                          "image they are measured in, or white (reference)")
     written.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
     _add_settings(parser.add_argument_group("how it is measured, as by the library's FieldSettings"))
-    return parser
-
-
-class Progress:
-    """A bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, count: int | None, quiet: bool) -> None:
-        self._count, self._shown = count, not quiet and sys.stderr.isatty()
-
-    def show(self, done: int) -> None:
-        if not self._shown:
-            return
-        if self._count:
-            filled = 40 * done // max(self._count, done)
-            print(f"\r[{'#' * filled}{' ' * (40 - filled)}] {done}/{self._count}", end="", file=sys.stderr, flush=True)
-        else:
-            print(f"\r{done}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._shown:
-            print(file=sys.stderr)
+    parser.set_defaults(run=run)
 
 
 class _Measuring:
@@ -140,10 +120,8 @@ class _Measuring:
     def _pairs(self, series: Series) -> Iterator[tuple[int, str, np.ndarray, np.ndarray]]:
         """What is compared: the number and name of an image, its reference and itself; names what cannot be."""
         reference: np.ndarray | None = None
-        progress = Progress(series.count, self._quiet)
         number = -1
-        for number, (name, image) in enumerate(series):
-            progress.show(number + 1)
+        for number, (name, image) in enumerate(progress(series, series.count, self._quiet)):
             begins_pair = self._kept == "pairs" and number % 2 == 0
             if begins_pair:
                 reference = None
@@ -157,7 +135,6 @@ class _Measuring:
                     reference = image
             elif begins_pair or self._kept != "pairs":  # else the first of the pair is broken
                 reference = image
-        progress.end()
         if series.count and number + 1 < series.count:
             say(f"{series.name}: it ends after {number + 1} frames of {series.count}: it is broken there, or that "
                 "number is an estimate")
@@ -190,7 +167,10 @@ def _summary(number: int, vectors: np.ndarray) -> str:
             f"rms {np.sqrt(np.mean(good['dx'] ** 2 + good['dy'] ** 2)):.3f} valid {share:.1f} %")
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    for option in ("map", "background"):
+        if getattr(options, option) and not options.plot:
+            raise Unreadable(f"--{option} is of a plot: it needs --plot")
     series = open_series(options.inputs)
     several = not options.ensemble and (series.count is None or series.count > 2)
     measuring = _Measuring(options)
@@ -209,25 +189,10 @@ def _run(options: argparse.Namespace) -> int:
             if cut:
                 say(f"{field.name}: a cut, it seems: half of the windows score less than {options.cut_score:g}")
             if not options.quiet:
-                print(_summary(field.number, field.vectors) + " cut" * cut)
+                with beside_the_bar():
+                    print(_summary(field.number, field.vectors) + " cut" * cut)
     finally:
         outputs.close()
     if not measured:
         raise Unreadable(f"{' '.join(options.inputs)}: there are no two images to compare")
-    return 1 if measuring.broken or outputs.broken else 0
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "xcorr-field") -> int:
-    """Run the command; returns the exit status."""
-    parser = _parser(program)
-    options = parser.parse_args(arguments)
-    for option in ("map", "background"):
-        if getattr(options, option) and not options.plot:
-            parser.error(f"--{option} is of a plot: it needs --plot")
-    try:
-        return _run(options)
-    except (Unreadable, OSError, ValueError, RuntimeError, MemoryError) as error:
-        say(named(error.filename, error) if isinstance(error, OSError) and error.filename else error)
-        return 1
-    except KeyboardInterrupt:
-        return 130  # as shells have it
+    return 2 if measuring.broken or outputs.broken else 0

@@ -11,6 +11,8 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
+from ..command.progress import beside_the_bar
+
 SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
 #: Twice 16384x16384. A damaged header may say anything, and memory would be taken for it.
@@ -21,8 +23,9 @@ class Unreadable(Exception):
     """An image, or something else that is named, cannot be read or written."""
 
 
-def say(what: object, program: str = "xcorr-field") -> None:
-    print(f"{program}: {what}", file=sys.stderr)
+def say(what: object) -> None:
+    with beside_the_bar():
+        print(f"xcorr: {what}", file=sys.stderr)
 
 
 def named(what: object, error: Exception) -> str:
@@ -59,13 +62,15 @@ def _without_pillows_limit(pillow: Any) -> Iterator[None]:
         pillow.MAX_IMAGE_PIXELS = limit
 
 
-def read_image(path: pathlib.Path) -> np.ndarray:
-    """The luma of an image. Raises Unreadable."""
+def read_image(path: pathlib.Path, in_color: bool = False) -> np.ndarray:
+    """The luma of an image, or its red, green and blue as bytes. Raises Unreadable."""
     pillow = library("PIL.Image", "reading images", "pillow")
     try:
         with _without_pillows_limit(pillow), pillow.open(path) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise Unreadable(f"it has {image.width}x{image.height} pixels, more than {MOST_PIXELS}")
+            if in_color:
+                return np.asarray(image.convert("RGB"))
             gray = image.mode in ("1", "L", "I", "F") or image.mode.startswith("I;16")
             return to_gray(np.asarray(image if gray else image.convert("L")))
     except Exception as error:  # decoders raise all kinds of them for damaged files
@@ -114,17 +119,17 @@ class Series:
         return self._images()
 
 
-def of_files(paths: list[pathlib.Path]) -> Series:
+def of_files(paths: list[pathlib.Path], in_color: bool = False) -> Series:
     def images() -> Iterator[tuple[str, Any]]:
         for path in paths:
             try:
-                yield path.name, read_image(path)
+                yield path.name, read_image(path, in_color)
             except Unreadable as error:
                 yield path.name, error
     return Series("", len(paths), images)
 
 
-def of_video(path: pathlib.Path | int) -> Series:
+def of_video(path: pathlib.Path | int, in_color: bool = False) -> Series:
     """Frames of a file, or of the camera of that number."""
     cv2 = library("cv2", "reading videos", "opencv-python-headless")
     video = cv2.VideoCapture(path if isinstance(path, int) else str(path))
@@ -140,7 +145,7 @@ def of_video(path: pathlib.Path | int) -> Series:
             there, frame = video.read()
             if not there:
                 return
-            yield f"{name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+            yield f"{name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2RGB if in_color else cv2.COLOR_BGR2GRAY)
             number += 1
     return Series(str(path), count if count > 0 else None, images)
 

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Hands cameras to the workers of a Ray cluster, one actor each."""
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
 from .._ray import connect
 from . import camera as cameras
+from .config import Camera
 
 
 class CameraActor:
     """Restarted by Ray, it begins again."""
 
-    def follow(self, camera):
+    def follow(self, camera: Camera) -> None:
         return cameras.follow(camera)
 
 
-def start(fleet):
+def start(fleet: Sequence[Camera]) -> dict[Any, tuple[Camera, Any]]:
     """One actor a camera. Returns camera and actor by Ray's reference of the camera's end."""
     ray = connect()
-    running = {}
+    running: dict[Any, tuple[Camera, Any]] = {}
     for camera in fleet:
         actor = ray.remote(CameraActor).options(
             num_cpus=camera.cpus, num_gpus=camera.gpus, max_restarts=-1, max_task_retries=-1).remote()
@@ -22,7 +27,8 @@ def start(fleet):
     return running
 
 
-def run(fleet, address=None, workers=None, on_end=None):
+def run(fleet: Sequence[Camera], address: str | None = None, workers: int | None = None,
+        on_end: Callable[[Camera, str | None], object] | None = None) -> None:
     """Until all streams have ended. Calls on_end(camera, None or what is wrong with it)."""
     ray = connect(address, workers)
     running = start(fleet)
@@ -31,7 +37,7 @@ def run(fleet, address=None, workers=None, on_end=None):
             camera, _ = running.pop(reference)
             try:
                 ray.get(reference)
-                reason = None
+                reason: str | None = None
             except Exception as error:  # whatever it is, the others go on
                 reason = str(getattr(error, "cause", None) or error)
             if on_end:

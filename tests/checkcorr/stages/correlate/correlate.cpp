@@ -83,9 +83,7 @@ class CorrelateTest final : public StageTest<xcorr::stage::Correlate> {
     return concerns(c) && !trial.method && (!trial.centred || as_in_matches);
   }
   std::string suffix(const Trial& trial) const override { return trial.centred ? "/centred" : ""; }
-  Problem problem(const Scenario& scenario) const override {
-    return scenario.problem.correlation();
-  }
+  Problem problem(const Scenario& scenario) const override { return scenario.problem.surfaces(); }
   xcorr::Status prepare(Scenario&) const override { return {}; }
   xcorr::Status make_truth(Scenario& scenario) const override { return scenario.make_products(); }
   bool keeps_something() const override { return true; }

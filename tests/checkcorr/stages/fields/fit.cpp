@@ -75,10 +75,6 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
     set(scenario.values, "measured", measured);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const double bound = 2e-3;
     compare_vectors(comparison, t.scenario.values, got, "vectors", bound,

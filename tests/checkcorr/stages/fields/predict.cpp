@@ -50,10 +50,6 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
     set(scenario.values, "neighbours", made_neighbours(p.explicit_places ? p.to.count.area() : 0));
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto right = view<InterrogationWindow>(t.scenario.values, "windows"),
                made = view<InterrogationWindow>(got, "windows");

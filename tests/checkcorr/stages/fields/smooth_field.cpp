@@ -23,10 +23,6 @@ class SmoothFieldTest final : public StageTest<xcorr::stage::SmoothField> {
     set(scenario.values, "neighbours", made_neighbours(p.explicit_places ? p.grid.area() : 0));
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_vectors(comparison, t.scenario.values, got, "smoothed", 1e-4, 0, 0);
   }

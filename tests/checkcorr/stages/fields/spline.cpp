@@ -18,10 +18,6 @@ class SplineTest final : public StageTest<xcorr::stage::Spline> {
     set_spline_inputs(scenario);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto right = view<float>(t.scenario.values, "coefficients"),
                made = view<float>(got, "coefficients");

@@ -32,10 +32,6 @@ class ValidateTest final : public StageTest<xcorr::stage::Validate> {
     set(scenario.values, "neighbours", made_neighbours(p.explicit_places ? p.grid.area() : 0));
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_vectors(comparison, t.scenario.values, got, "validated", 1e-5, 0, 0);
   }

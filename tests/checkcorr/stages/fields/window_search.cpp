@@ -91,10 +91,6 @@ class WindowSearchTest final : public StageTest<xcorr::stage::WindowSearch> {
     set(scenario.values, "sums", sums);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const bool whole = problem(t.scenario).subpixel == xcorr::FieldSubpixel::none &&
                        !problem(t.scenario).symmetric;

@@ -49,10 +49,6 @@ class FilterTest final : public StageTest<xcorr::stage::Filter> {
     scenario.values["images"] = scenario.values["lefts"];
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
     p.filtered_pitch = p.region.width + 5;
     p.filtered_stride = p.filtered_pitch * p.region.height + 3;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage luma: bytes, bit for bit. A case's left is taken as packed pixels of two to four bytes,
-// one size a case; where rights have lefts of their own, it is parts of the first one.
+// one size a case; where rights have lefts of their own, it is parts of the first one, and where
+// the rights' heights are odd, a pixel is two of the luma, across and mostly down.
 #include "stages/image/luma.hpp"
 #include "stage_test.hpp"
 
@@ -22,6 +23,16 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
         bytes == 2 ? xcorr::packed_luma(2, 1) : xcorr::packed_rgb(bytes, bytes - 1, 1, 0);
     const int width = c.left.width / bytes;
     const std::int64_t pitch = scenario.problem.correlate.left_pitch, to = (width + 7) / 4 * 4;
+    if (!c.own_lefts && c.right.height % 2) {
+      Problem p{{}, layout, pitch};
+      p.halved_x = 1;
+      p.halved_y = c.right.width % 3 != 0;
+      p.odd_x = width > 1 && c.right.width % 2;
+      p.odd_y = p.halved_y && c.left.height > 1 && c.left.width % 2;
+      p.size = {2 * width - p.odd_x, (1 + p.halved_y) * c.left.height - p.odd_y};
+      p.luma_pitch = (p.size.width + 7) / 4 * 4;
+      return p;
+    }
     if (!c.own_lefts) return {{width, c.left.height}, layout, pitch, to};
     const Size part{(width + 1) / 2, (c.left.height + 1) / 2};
     return {part, layout, pitch, to, c.rights, {width, c.left.height}, (part.height + 1) * to};
@@ -29,7 +40,7 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
   xcorr::Status prepare(Scenario& scenario) const override {
     const auto& lefts = scenario.values["lefts"];
     const Problem p = problem(scenario);
-    const Size read = p.parts ? p.image : p.size;
+    const Size read = p.parts ? p.image : p.pixels();
     const std::int64_t bytes =
         (read.height - 1) * p.pitch + std::int64_t{read.width} * p.layout.bytes;
     scenario.values["pixels"].assign(lefts.begin(), lefts.begin() + bytes);
@@ -40,10 +51,6 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
     const auto as_bytes = std::as_bytes(std::span(corners));
     scenario.values["corners"].assign(as_bytes.begin(), as_bytes.end());
     return {};
-  }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);

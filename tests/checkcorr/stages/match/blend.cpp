@@ -28,6 +28,7 @@ class BlendTest final : public StageTest<xcorr::stage::Blend> {
     scenario.values["patch"].assign(first, first + bytes);
     return {};
   }
+  xcorr::Status make_truth(Scenario& scenario) const override { return prepare(scenario); }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     with_pixels(t.scenario.test.type, [&]<class T>() {
       compare_as<T>(comparison, problem(t.scenario), t.scenario.values, got);

@@ -13,9 +13,11 @@ namespace {
 class NormaliseTest final : public StageTest<xcorr::stage::Normalise> {
   bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
-    // Centred products of masked bytes and of u16 do not exist.
+    // Centred products of u16, of masked bytes and of planes of bytes do not exist, nor an error of
+    // those of several planes.
     const bool centred = trial.centred && c.type != ElementType::u16 &&
-                         (c.type != ElementType::u8 || c.mask == Mask::none);
+                         !(trial.with_error && c.planes > 1) &&
+                         (c.type != ElementType::u8 || (c.mask == Mask::none && c.planes == 1));
     return concerns(c) && trial.method && (centred || is_usual(c, trial));
   }
   std::string suffix(const Trial& trial) const override {
@@ -50,7 +52,9 @@ class NormaliseTest final : public StageTest<xcorr::stage::Normalise> {
           exact ? 0
                 : 4 * FLT_EPSILON * std::abs(expected[i]) +
                       score_bound(t.scenario.problem.method, window_at(t.scenario, i % area),
-                                  rights[i / area], expected[i]);
+                                  sums_of_right(t.scenario.problem.correlate, rights.data(),
+                                                static_cast<std::int64_t>(i / area)),
+                                  expected[i]);
       comparison.element("scores", i, expected[i], actual[i], bound);
     }
   }

@@ -26,10 +26,6 @@ class SubpixelRefineTest final : public StageTest<xcorr::stage::SubpixelRefine> 
                             scenario.problem.correlate.right, xcorr::pose_refine_inset));
     return scenario.make_candidates();
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto counts = view<std::uint32_t>(t.scenario.values, "counts");
     const auto expected = view<FittedPlace>(t.scenario.values, "fits"),

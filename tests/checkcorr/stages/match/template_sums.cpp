@@ -37,12 +37,13 @@ void compare_operands(Comparison& comparison, const Truth& t, const Values& got)
 class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
   bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && !trial.method && is_usual(c, trial);
+    return concerns(c) && c.planes == 1 && !trial.method && is_usual(c, trial);
   }
   Problem problem(const Scenario& scenario) const override {
     return scenario.problem.template_sums();
   }
   xcorr::Status prepare(Scenario&) const override { return {}; }
+  xcorr::Status make_truth(Scenario& scenario) const override { return prepare(scenario); }
   void lay_out_inputs(const Problem&, Values& values) const override {
     values["templates"] = values["unmasked"];
   }

@@ -16,7 +16,7 @@ class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
     return concerns(c) && !trial.method && is_usual(c, trial);
   }
   Problem problem(const Scenario& scenario) const override {
-    return scenario.problem.window_sums();
+    return {scenario.problem.correlate, scenario.problem.masking};
   }
   xcorr::Status prepare(Scenario&) const override { return {}; }
   xcorr::Status make_truth(Scenario& scenario) const override {

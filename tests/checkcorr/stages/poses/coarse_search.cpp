@@ -25,10 +25,6 @@ class CellsTest : public StageTest<StageOfCoarseSearch> {
   xcorr::stage::CoarseSearch::Problem problem(const Scenario& scenario) const override {
     return scenario.problem.coarse_searching(scenario.test.right.width % 5);
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = this->prepare(scenario); !s.ok()) return s;
-    return scenario.make<StageOfCoarseSearch>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<CoarseKey>(t.scenario.values, "best"),
                actual = view<CoarseKey>(got, "best");
@@ -94,10 +90,6 @@ class SelectCandidatesTest final : public StageTest<xcorr::stage::SelectCandidat
     set(scenario.values, "searched", searched);
     set(scenario.values, "sources", sources);
     return {};
-  }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_lists(comparison, t.scenario.values, got, "candidates", "candidate_count",

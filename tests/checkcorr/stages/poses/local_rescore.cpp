@@ -34,11 +34,13 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
             candidates + 2,
             refined,
             {xcorr::info(method).centred ? c.polarity : xcorr::Polarity::same, c.min_contrast},
-            c.type};
+            c.type,
+            c.planes,
+            scenario.problem.correlate.left_plane};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set_pyramids(scenario);
-    set_frame(scenario);
+    set_pyramids(scenario, scenario.test.planes);
+    set_frame(scenario, scenario.test.planes);
     const Problem p = problem(scenario);
     const xcorr::PoseGrid grid = set_pose_tables(scenario);
     std::vector<PoseCandidate> list;
@@ -60,10 +62,6 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
     set(scenario.values, "candidate_count", std::vector<std::int32_t>{candidates});
     if (p.refined) set(scenario.values, "refinements", refinements);
     return {};
-  }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);

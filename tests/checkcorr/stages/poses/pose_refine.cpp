@@ -33,16 +33,20 @@ class PoseRefineTest final : public StageTest<xcorr::stage::PoseRefine> {
             large ? Size{148, 112} : Size{13, 12},
             {which % 2 == 1, which / 2 == 1, scenario.test.polarity},
             4,
-            scenario.test.type};
+            scenario.test.type,
+            scenario.test.planes,
+            scenario.problem.correlate.left_plane};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set_frame(scenario);
+    set_frame(scenario, scenario.test.planes);
     const Problem p = problem(scenario);
-    const auto* frame = scenario.values.at("frame").data();
+    const auto* const first = scenario.values.at("frame").data();
     const int left = (p.frame.width - p.size.width) / 2, top = (p.frame.height - p.size.height) / 2;
     std::vector<xcorr::SmoothedPixel> smoothed;
-    for (int y = 0; y < p.size.height; ++y)
+    for (int row = 0; row < p.planes * p.size.height; ++row)
       for (int x = 0; x < p.size.width; ++x) {
+        const int y = row % p.size.height;
+        const auto* const frame = first + row / p.size.height * p.plane;
         xcorr::SmoothedPixel pixel{};
         const float weights[] = {1.F / 6, 4.F / 6, 1.F / 6}, slopes[] = {-0.5F, 0, 0.5F};
         for (int i = 0; i < 9; ++i) {
@@ -67,10 +71,6 @@ class PoseRefineTest final : public StageTest<xcorr::stage::PoseRefine> {
                     at(x - 0.1, y + 0.2, 0, p.freedom.scales ? 1.02 : 1),
                     at(0.5 * x, 2 * y, 0, 1)});
     return {};
-  }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<PoseRefinement>(t.scenario.values, "refinements"),

@@ -47,10 +47,6 @@ class CollectCandidatesTest final : public StageTest<xcorr::stage::CollectCandid
     set(scenario.values, "sources", sources);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_lists(comparison, t.scenario.values, got, "candidates", "candidate_count",
                   problem(t.scenario).level);
@@ -91,10 +87,6 @@ class PruneCandidatesTest final : public StageTest<xcorr::stage::PruneCandidates
     set(scenario.values, "candidate_count", std::vector<std::int32_t>{count});
     set(scenario.values, "found", found);
     return {};
-  }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_lists(comparison, t.scenario.values, got, "kept", "kept_count",

@@ -29,10 +29,6 @@ class PyramidDownTest final : public StageTest<xcorr::stage::PyramidDown> {
             2 * p.half.width * static_cast<std::int64_t>(size_of(scenario.test.type)));
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
     with_pixels(p.type, [&]<class T>() {

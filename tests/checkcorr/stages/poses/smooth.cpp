@@ -24,10 +24,6 @@ class SmoothTest final : public StageTest<xcorr::stage::Smooth> {
     set(scenario.values, "counted", counted);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<xcorr::SmoothedPixel>(t.scenario.values, "smoothed"),
                actual = view<xcorr::SmoothedPixel>(got, "smoothed");

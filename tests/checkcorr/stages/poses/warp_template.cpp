@@ -17,10 +17,6 @@ class WarpTemplateTest final : public StageTest<xcorr::stage::WarpTemplate> {
     set_warp_template_inputs(scenario);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
     const auto masks = view<std::uint8_t>(t.scenario.values, "masks"),

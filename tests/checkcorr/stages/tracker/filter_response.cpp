@@ -18,10 +18,6 @@ class FilterResponseTest final : public StageTest<xcorr::stage::FilterResponse> 
     set(scenario.values, "priors", priors);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto right = view<xcorr::tracker::ResponsePeak>(t.scenario.values, "response_peaks"),
                made = view<xcorr::tracker::ResponsePeak>(got, "response_peaks");

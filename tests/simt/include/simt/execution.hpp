@@ -75,7 +75,4 @@ void* dynamic_shared_memory();
 enum class Order : std::uint8_t { ascending, descending, shuffled };
 void set_order(Order order, std::uint64_t seed = 1);
 
-/// Switches from thread to thread so far.
-std::uint64_t switch_count();
-
 }  // namespace simt

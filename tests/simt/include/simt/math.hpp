@@ -37,7 +37,6 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto max(A
 }
 
 inline float rsqrtf(float x) { return static_cast<float>(1 / std::sqrt(static_cast<double>(x))); }
-inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 inline double sinpi(double x) { return std::sin(std::numbers::pi * x); }
 inline double cospi(double x) { return std::cos(std::numbers::pi * x); }
 inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }

@@ -37,6 +37,13 @@ inline std::uint32_t load_word(const std::uint8_t* from) {
   return *reinterpret_cast<const std::uint32_t*>(from);
 }
 
+inline void load_shared(std::uint32_t (&to)[4], const std::uint8_t* from,
+                        simt::Where where = simt::Where::current()) {
+  if (reinterpret_cast<std::uintptr_t>(from) % 16)
+    simt::report(where, "load_shared: %p is not a multiple of 16", static_cast<const void*>(from));
+  for (int i = 0; i < 4; ++i) to[i] = load_word(from + 4 * i);
+}
+
 inline void load_matrices(std::uint32_t (&to)[4], const std::uint8_t* row,
                           simt::Where where = simt::Where::current()) {
   simt::MatrixLoad payload{row, {}, where};

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The kernel of tensor_match.cuh: from 8-bit pixels to candidates without a surface. A block's sums
+// of products (tensor_block.cuh) are scored in shared memory, and of each cell of 8 x 8 shifts only
+// the best one is written, if it reaches the limit. A conservative test in single precision rejects
+// most shifts; the rest get the quotient of score.hpp, so that candidates equal those of the
+// separate stages to the last bit. With one peak per template the best of all is the result, which
+// the last block of a template also refines, unless the template is large; with more, the cells'
+// best ones lead to them (cell_peaks.cuh).
+#pragma once
+
+#include "cuda/common/last_block.cuh"
+#include "cuda/match/angular_bound.cuh"
+#include "cuda/match/best_peak.cuh"
+#include "cuda/match/cell_peaks.cuh"
+#include "cuda/tensor/tensor_warpgroups.cuh"
+#include "cuda/tensor/tensor_warps.cuh"
+
+namespace xcorr::cuda::tensor_match_kernel {
+
+__device__ inline Key better(Key a, Key b) { return a > b ? a : b; }
+
+/// Over groups of 8 lanes, or over all 32.
+template <int lanes>
+__device__ Key best_of(Key key) {
+#pragma unroll
+  for (int step = 1; step < lanes; step *= 2) key = better(key, __shfl_xor_sync(~0u, key, step));
+  return key;
+}
+
+template <int lanes>
+__device__ float largest_of(float value) {
+#pragma unroll
+  for (int step = 1; step < lanes; step *= 2)
+    value = fmaxf(value, __shfl_xor_sync(~0u, value, step));
+  return value;
+}
+
+template <class T>
+Cells cells_of(const Problem& p) {
+  const dim3 grid = tensor_grid<T>(p, 1);
+  return {static_cast<int>(grid.x) * T::columns() / cell,
+          static_cast<int>(grid.y) * T::rows() / cell, skew_of(p)};
+}
+
+/// What a launch leaves. With several peaks per template `best` has the best key of each of its
+/// cells, with one that of all, which the template's last block turns into the candidate.
+struct Found : BestPeaks {
+  unsigned* block_counters;  ///< of each template
+  unsigned* found;           ///< lengths of the lists, zeroed here
+};
+
+/// Whether the search refines its candidates: where one block does so sooner than another kernel
+/// would. Its warps take one piece of the template after the other, each in about 0.2 us.
+template <class T>
+bool refines(const stage::Search::Problem& p) {
+  constexpr int max_pieces = 8;
+  const Size right = p.correlate.right;
+  return p.max_peaks == 1 &&
+         ceil_div(right.width, 32) * ceil_div(right.height, refined_rows * T::threads() / 32) <=
+             max_pieces;
+}
+
+/// Merges the best keys of this block's threads with those of the template's other blocks.
+template <class T>
+__device__ void finish_right(const stage::Search::Problem& p, bool minimum,
+                             const MatchInputs<u32>& from, int right, int first_right, Key mine,
+                             const Found& to) {
+  const bool any = __syncthreads_or(mine != 0);
+  if (any) {
+    mine = best_of<32>(mine);
+    if (threadIdx.x % 32 == 0 && mine) {
+      atomicMax(&to.best[right], mine);
+      __threadfence();
+    }
+    __syncthreads();
+  }
+  if (is_last_block(&to.block_counters[right], gridDim.x * gridDim.y, any))
+    settle_right<T::threads()>(p, minimum, from, right, first_right, to);
+}
+
+/// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not
+/// enough of them.
+template <class T>
+constexpr int resident_blocks() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return std::min(T::blocks, 3);
+#else
+  return T::blocks;
+#endif
+}
+
+/// The sums of the windows of eight rows in a lane's column.
+struct ColumnSums {
+  u32 sums[cell], squares[cell];
+};
+
+/// Bounds of the square of the score that may be greatest. Below 0: none may reach the limit.
+struct ScoreBounds {
+  float low, high;
+};
+
+/// The windows of a block, whose sums of products are in shared memory, by groups of eight rows for
+/// a warp. A lane has a column.
+template <class T>
+class BlockScores {
+ public:
+  Scorer scorer;
+
+  __device__ BlockScores(const Problem& p, Corner corner, const Scorer& scorer_)
+      : scorer(scorer_),
+        p_(p),
+        corner_(corner),
+        sums_(corner),
+        x_(sums_.x()),
+        last_index_(unsigned(p.shifts.width) * p.shifts.height - 1) {}
+
+  __device__ int x() const { return x_; }
+  /// A group's number among the warp's, at most 32; and the other way.
+  __device__ int number_of(int row) const { return (row - sums_.first_row()) / sums_.step; }
+  __device__ int row_of(int number) const { return sums_.first_row() + number * sums_.step; }
+
+  /// Calls take(row, windows) for each of this warp's groups. The loads for sixteen rows are in
+  /// flight while eight are scored.
+  template <class Take>
+  __device__ void for_groups(Take take) const {
+    int row = sums_.first_row();
+    ColumnSums windows[2] = {ask(row), ask(row + sums_.step)};
+    for (; row < T::rows(); row += 2 * sums_.step) {
+      take(row, windows[0]);
+      windows[0] = ask(row + 2 * sums_.step);
+      if (row + sums_.step < T::rows()) take(row + sums_.step, windows[1]);
+      windows[1] = ask(row + 3 * sums_.step);
+    }
+  }
+
+  /// Of this lane's windows of a group the best one's; below 0 if none in the warp may reach the
+  /// limit.
+  __device__ ScoreBounds bounds(int row, const ColumnSums& windows) const {
+    Scorer::Estimate estimates[cell];
+    bool any = false;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      estimates[r] = scorer.estimate(sums_.at(row, r), windows.sums[r], windows.squares[r]);
+      any |= scorer.may_reach(estimates[r]);
+    }
+    if (!__any_sync(~0u, any)) return {-1, -1};
+    ScoreBounds best{0, 0};
+    u32 product = 0, sum = 0, square = 0;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      const float high = scorer.high(estimates[r], windows.sums[r], windows.squares[r]);
+      if (r >= count_at(row) || !(high > best.high)) continue;
+      best.high = high;
+      product = sums_.at(row, r);
+      sum = windows.sums[r];
+      square = windows.squares[r];
+    }
+    best.low = best.high > 0 ? scorer.low(product, sum, square) : 0;
+    return best;
+  }
+
+  /// The best of this lane's windows of a group. Quotients are exact but slow: only of those that
+  /// by their bounds may be as good as `low`. So what is on the frame hardly changes the time.
+  __device__ Key best_of_group(int row, float low) const {
+    Key key = 0;
+#pragma unroll 1
+    for (int r = 0; r < count_at(row); ++r) {
+      const unsigned index = first_index(row) + r * p_.shifts.width;
+      const u32 product = sums_.at(row, r), sum = scorer.sums[index],
+                square = scorer.squares[index];
+      if (scorer.high(scorer.estimate(product, sum, square), sum, square) >= low)
+        key = better(key, scorer.key(product, index));
+    }
+    return key;
+  }
+
+ private:
+  __device__ unsigned first_index(int row) const {
+    return static_cast<unsigned>(corner_.y + row) * p_.shifts.width + x_;
+  }
+  /// How many of a group's rows are in the output.
+  __device__ int count_at(int row) const {
+    const bool inside = x_ >= 0 && x_ < p_.shifts.width;
+    return inside ? min(cell, p_.shifts.height - corner_.y - row) : 0;
+  }
+  /// Loads all of a group at once.
+  __device__ ColumnSums ask(int row) const {
+    ColumnSums to;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      const unsigned index = min(first_index(row) + r * p_.shifts.width, last_index_);
+      to.sums[r] = scorer.sums[index];
+      to.squares[r] = scorer.squares[index];
+    }
+    return to;
+  }
+
+  const Problem& p_;
+  Corner corner_;
+  BlockSums<T> sums_;
+  int x_;
+  unsigned last_index_;
+};
+
+/// With several peaks per template: the best key of each cell.
+template <class T>
+__device__ void find_cells(const BlockScores<T>& scores, Corner corner, const Cells& cells,
+                           Key* best) {
+  scores.for_groups([&](int row, const ColumnSums& windows) {
+    Key key = 0;
+    if (const ScoreBounds own = scores.bounds(row, windows); own.high >= 0)
+      key = best_of<cell>(scores.best_of_group(row, largest_of<cell>(own.low)));
+    const int place = ((corner.y + row) / cell) * cells.columns + (scores.x() + cells.skew) / cell;
+    if (threadIdx.x % cell == 0) best[place] = key;
+  });
+}
+
+/// What other blocks have found is a limit, too: of the square of a score.
+__device__ inline float known_limit(Scorer& scorer, const Key* best, bool minimum) {
+  const Key known = *static_cast<const volatile Key*>(best);
+  const float score = known ? score_of(known, minimum) : 0;
+  if (known) scorer.raise(score);
+  return score > 0 ? 0.999f * score * score : 0;
+}
+
+/// All bounds of the block, the best of which is a limit before any quotient is computed. Returns
+/// what is possible in the group of this lane's number, below 0 if nothing is.
+/// \param block_low  bits of a float: the best lower bound
+template <class T>
+__device__ float bound_groups(BlockScores<T>& scores, unsigned& block_low) {
+  static_assert(T::rows() <= 32 * BlockSums<T>::step);
+  const int lane = threadIdx.x % 32;
+  float possible = -1, low = 0;
+  scores.for_groups([&](int row, const ColumnSums& windows) {
+    const ScoreBounds own = scores.bounds(row, windows);
+    if (own.high < 0) return;
+    const float high = largest_of<32>(own.high);
+    if (lane == scores.number_of(row)) possible = high;
+    low = fmaxf(low, largest_of<32>(own.low));
+    unsigned of_block = 0;
+    if (lane == 0) of_block = atomicMax(&block_low, __float_as_uint(low));
+    low = fmaxf(low, __uint_as_float(__shfl_sync(~0u, of_block, 0)));
+    if (low > 0) scores.scorer.raise(0.999f * sqrtf(low));  // else the best may be negative
+  });
+  return possible;
+}
+
+/// With one peak per template: the best key in a warp's groups of which more than `low` is
+/// possible.
+template <class T>
+__device__ Key best_of_groups(BlockScores<T>& scores, bool minimum, float possible, float low) {
+  Key best = 0;
+  for (unsigned open = __ballot_sync(~0u, possible >= low); open; open &= open - 1) {
+    best = better(best, best_of<32>(scores.best_of_group(scores.row_of(__ffs(open) - 1), low)));
+    if (best) scores.scorer.raise(score_of(best, minimum));
+  }
+  return best;
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
+    tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
+                 const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
+                 Share share, Found to) {
+  const Problem& p = problem.correlate;
+  const int right = share.right(blockIdx.z);
+  if (share.wanted) {
+    wait_for_previous();
+    if (!share.wanted[right]) return;
+  }
+  const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
+  __shared__ unsigned block_low;  // bits of a float
+  if (threadIdx.x == 0) block_low = 0;
+  let_next_begin();
+  sum_products(T(), p, from.left + p.left_offset(first_right + right), first_right + right,
+               laid_out, corner, {0, p.right.height}, aligned);
+
+  const std::int64_t window = first_window(p, first_right + right);
+  BlockScores<T> scores(p, corner,
+                        {problem, minimum, from.template_sums[first_right + right],
+                         from.window_sums + window, from.window_squares + window});
+  Scorer& scorer = scores.scorer;
+  if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
+  wait_for_previous();
+  if (problem.max_peaks > 1) {
+    find_cells(scores, corner, cells, to.best + right * cells.count());
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) to.found[right] = 0;
+    return;
+  }
+  known_limit(scorer, &to.best[right], minimum);
+  const float possible = bound_groups(scores, block_low);
+  __syncthreads();
+  const float low =
+      fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
+  const Key best = best_of_groups(scores, minimum, possible, low);
+  finish_right<T>(problem, minimum, from, right, first_right, best, to);
+}
+
+}  // namespace xcorr::cuda::tensor_match_kernel

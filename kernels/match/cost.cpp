@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/cost.hpp"
+
+#include <algorithm>
+
+#include <xcorr/correlate.hpp>
+
+namespace xcorr {
+
+double seconds_of(const SearchWork& work, Products products, const Device& device) {
+  const Speed speed = speed_of(device, work.type);
+  const auto pixels = static_cast<double>(work.region.area());
+  const auto windows = static_cast<double>(valid_shifts(work.region, work.size).size().area());
+  const double transform = pixels / speed.points;
+  const double definition =
+      windows * static_cast<double>(work.masking.pixels(work.size)) / speed.products;
+  const double each = products == Products::by_transform    ? transform
+                      : products == Products::by_definition ? definition
+                                                            : std::min(transform, definition);
+  // Of the sums under a mask: by runs or, of bytes, by three transforms.
+  double sums = (pixels + windows) / speed.adds;
+  if (work.masking) {
+    const double runs = 2 * windows * static_cast<double>(work.masking.runs) / speed.adds;
+    sums += work.type == ElementType::u8 ? std::min(runs, 3 * transform) : runs;
+  }
+  constexpr int passes = 4;  // over the scores of a template
+  return sums + static_cast<double>(work.count) * (each + passes * windows / speed.adds);
+}
+
+}  // namespace xcorr

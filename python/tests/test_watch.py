@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`xcorr watch`: what it makes of the element's lines, its reports, and with the element whole recordings."""
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import pytest
+
+from conftest import noise
+from xcorr.command import launch, reports, watch
+from xcorr.command.main import main
+from xcorr.field.images import Unreadable
+
+Image = pytest.importorskip("PIL.Image")
+SCRIPTS = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><script>", "'onload='x", "&amp;<b>",
+           "]]></system-out><x>", "a\x00b\x1b[2Jc\ud800"]
+
+
+def with_plugin():
+    if not shutil.which("gst-inspect-1.0") or not launch.has_element("cudaxcorr"):
+        pytest.skip("no GStreamer, or not its element cudaxcorr")
+
+
+def peak(label, x=10):
+    return {"label": label, "x": x, "y": 20, "width": 30, "height": 40, "score": 0.99, "similarity": 0.98, "lost": False}
+
+
+def event(what, label, first, last, unanalysed=0):
+    return {"event": what, "label": label, "first-running-time": first, "last-running-time": last, "unanalysed": unanalysed,
+            "peak": peak(label)}
+
+
+def line(number, labels=(), events=(), analysed=True):
+    return {"running-time": 7_000_000_000 + number * 40_000_000, "frame-width": 640, "frame-height": 480,
+            "analysed": analysed, "peaks": [peak(label) for label in labels], "events": list(events)}
+
+
+def thumbnail(number):
+    return bytes([number]) * (3 * reports.THUMBNAIL[0] * reports.THUMBNAIL[1])
+
+
+def played(expectations=(), label="logo"):
+    """A label that is there from frame 2 to frame 5, and again from frame 9."""
+    there = {2, 3, 4, 5, 9, 10}
+    begin = 7_000_000_000
+    events = {3: [event("appeared", label, begin + 80_000_000, begin + 120_000_000)],
+              7: [event("gone", label, begin + 80_000_000, begin + 200_000_000, 1)],
+              10: [event("appeared", label, begin + 360_000_000, begin + 400_000_000)]}
+    taken = watch.Watch(reports.Report("screen.mp4", "pictures", list(expectations)))
+    lines = []
+    for number in range(11):
+        for told in taken.take(line(number, [label] if number in there else [], events.get(number, ()), number != 6),
+                               thumbnail(number)):
+            lines.append(watch.text_of(told))
+    taken.end()
+    taken.report.took = 0.5
+    return taken.report, lines
+
+
+def test_lines_of_events():
+    report, lines = played()
+    assert [" ".join(text.split()[:4]) for text in lines] == ["0.080 s appeared logo", "0.200 s gone logo",
+                                                              "0.360 s appeared logo"]
+    assert "at 10,20 score 0.99" in " ".join(lines[0].split())
+    assert lines[1].endswith("before unanalysed frames: 1")
+    assert (report.frames, report.analysed, report.seconds, report.passed) == (11, 10, 0.4, True)
+    first, second = report.intervals
+    assert (first.first, first.last, second.first, second.last) == (0.08, 0.2, 0.36, None)
+    assert [each[0] for each in (first.thumbnail, first.last_thumbnail, second.thumbnail, second.last_thumbnail)] == [2, 5, 9,
+                                                                                                                 10]
+
+
+def test_expectations():
+    def met(*expected):
+        report, _ = played([reports.Expectation(label, within) for label, within in expected])
+        return [each.met for each in report.expectations], report.passed
+
+    assert met(("logo", 0.1)) == ([True], True)  # confirmed later, but there in time
+    assert met(("logo", 0.07)) == ([False], False)
+    assert met(("logo", 1), ("menu", 1)) == ([True, False], False)
+
+
+def test_files_of_expectations(tmp_path):
+    file = tmp_path / "expected.txt"
+    file.write_text("# after a restart\n\nlogo within 5 s\n  within within 2.5s \nmain menu within 20 s\n")
+    assert [(each.label, each.within) for each in watch.read_expectations(str(file))] == [
+        ("logo", 5), ("within", 2.5), ("main menu", 20)]
+    for text, reason in (("logo in 5 s", "line 1: it is LABEL within SECONDS s"), ("within 5 s", "line 1: "),
+                         ("a within -1 s", "line 1: "), ("# none", "nothing is expected")):
+        file.write_text(text)
+        with pytest.raises(Unreadable, match=reason):
+            watch.read_expectations(str(file))
+    with pytest.raises(Unreadable):
+        watch.read_expectations(str(tmp_path / "none"))
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text = set(), [], ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("label", SCRIPTS)
+def test_labels_of_any_characters(tmp_path, label, capsys):
+    report, lines = played([reports.Expectation(label, 1), reports.Expectation(label, 0)], label)
+    report.source = report.templates = report.error = label
+    assert all(text.isprintable() for text in lines)
+    for suffix in reports.WRITERS:
+        reports.write(report, str(tmp_path / f"report{suffix}"))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.tags <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td", "figure",
+                         "img", "svg", "rect", "br"}
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name == "href"]
+    assert all(value.startswith("data:image/jpeg;base64,") for name, value in page.attributes if name == "src")
+    assert re.sub("[\x00\x1b\ud800]", "\ufffd", label) in page.text
+    assert any("default-src 'none'" in value for name, value in page.attributes if name == "content")
+    suite = ElementTree.parse(tmp_path / "report.xml").getroot()
+    assert suite.get("tests") == "2" and suite.get("failures") == "1" and len(suite.findall("testcase/failure")) == 1
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["intervals"][0]["label"] == label and told["error"] == label and not told["passed"]
+
+
+def test_pictures_are_in_the_reports(tmp_path):
+    report, _ = played([reports.Expectation("logo", 1)])
+    for suffix in reports.WRITERS:
+        reports.write(report, str(tmp_path / f"report{suffix}"))
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["intervals"][0]["first-frame"].startswith("data:image/jpeg;base64,/9j/")
+    case, = ElementTree.parse(tmp_path / "report.xml").getroot().findall("testcase")
+    assert case.get("name") == "logo within 1 s"
+    assert [each.get("name") for each in case.findall("properties/property")] == ["first frame", "last frame"]
+    assert (tmp_path / "report.html").read_text().count("<img ") == 4
+    with pytest.raises(Unreadable):
+        reports.write(report, str(tmp_path / "none/report.html"))
+
+
+@pytest.fixture
+def screen(tmp_path):
+    """A recording of 25 frames a second: a logo from frame 10 to frame 29, and a picture from frame 20 on."""
+    cv2 = pytest.importorskip("cv2")
+    with_plugin()
+    background, logo, menu = (cv2.GaussianBlur(noise(shape, seed), (0, 0), 2)
+                              for seed, shape in enumerate([(240, 320), (40, 60), (50, 50)]))
+    background, logo, menu = (cv2.normalize(image, None, 0, 255, cv2.NORM_MINMAX) for image in (background, logo, menu))
+    video = cv2.VideoWriter(str(tmp_path / "screen.avi"), cv2.VideoWriter_fourcc(*"MJPG"), 25, (320, 240))
+    if not video.isOpened():
+        pytest.skip("this OpenCV writes no MJPEG")
+    for number in range(40):
+        frame = background.copy()
+        if 10 <= number < 30:
+            frame[20:60, 200:260] = logo
+        if number >= 20:
+            frame[150:200, 30:80] = menu
+        video.write(cv2.cvtColor(frame, cv2.COLOR_GRAY2BGR))
+    video.release()
+    pictures = tmp_path / 'pictures "of" a screen'
+    pictures.mkdir()
+    Image.fromarray(logo).save(pictures / "logo.png")
+    Image.fromarray(menu).save(pictures / "<b> & \"menu\".png")
+    (pictures / "templates.yaml").write_text("logo: {region: [180, 0, 140, 100], threshold: 0.8}\n")
+    (pictures / "notes.txt").write_text("none")
+    return tmp_path, pictures
+
+
+def run(capsys, *words):
+    status = main(["watch", *map(str, words)])
+    return status, *capsys.readouterr()
+
+
+def test_a_recording(screen, capsys):
+    folder, pictures = screen
+    (folder / "expected.txt").write_text("logo within 0.5 s\n<b> & \"menu\" within 1 s\n")
+    words = [folder / "screen.avi", "--templates", pictures, "--device", "cpu"]
+    many = [word for suffix in (".html", ".json", ".xml") for word in ("--report", folder / f"report{suffix}")]
+    status, out, err = run(capsys, *words, "--expect", folder / "expected.txt", *many)
+    assert status == 0, err
+    assert [text.split()[0:3:2] + [text.split()[3].strip('"')] for text in out.splitlines()] == [
+        ["0.400", "appeared", "logo"], ["0.800", "appeared", "<b>"], ["1.160", "gone", "logo"]]
+    assert "at 200,20" in out and "at 30,150" in out and "logo: appeared within 0.5 s" in err
+    told = json.loads((folder / "report.json").read_text())
+    assert told["passed"] and told["frames"] == told["analysed"] == 40
+    assert [each["last"] for each in told["intervals"]] == [1.16, None]
+    pictures_told = [each[which] for each in told["intervals"] for which in ("first-frame", "last-frame")]
+    assert len(set(pictures_told)) == 3 and all(pictures_told)  # frames 20 to 29 are alike
+    assert "menu" in Page((folder / "report.html").read_text()).text
+    (folder / "expected.txt").write_text("logo within 0.3 s\n")
+    status, out, err = run(capsys, *words, "--expect", folder / "expected.txt", "--format", "json")
+    assert status == 1 and "logo: did not appear within 0.3 s" in err
+    first = json.loads(out.splitlines()[0])
+    assert (first["event"], first["label"], first["at"], first["unanalysed"]) == ("appeared", "logo", 0.4, 0)
+
+
+def test_bad_input(screen, capsys):
+    folder, pictures = screen
+    clip = folder / "screen.avi"
+    Image.fromarray(noise((300, 400))).save(pictures / "large.png")
+    (pictures / "broken.png").write_bytes(b"broken")
+    status, out, err = run(capsys, clip, "--templates", pictures, "--device", "cpu", "--interval", "3")
+    assert status == 0 and "logo" in out and "after unanalysed frames: 2" in out
+    assert "broken.png" in err and "large.png" in err and "is larger than the 320x240" in err
+    (folder / "empty").mkdir()
+    assert run(capsys, clip, "--templates", folder / "empty")[0] == 1
+    for words, text in (([clip, "--templates", folder / "none"], "there is no such folder"),
+                        ([clip, "--templates", clip], "there is no such folder"),
+                        ([folder / "none.avi", "--templates", pictures], "none.avi"),
+                        ([pictures / "notes.txt", "--templates", pictures], "notes.txt"),
+                        ([clip, "--templates", pictures, "--report", "x.pdf"], "ends with .html, .json or .xml"),
+                        ([clip, "--templates", pictures, "--report", folder / "none/x.xml"], "No such file"),
+                        ([clip, "--templates", pictures, "--expect", folder / "none"], "No such file")):
+        status, _, err = run(capsys, *words)
+        assert status == 2 and text in err and "Traceback" not in err, err
+
+
+def test_a_source_that_stalls(screen, capsys, monkeypatch):
+    _, pictures = screen
+
+    def stalls(_, lines, __):
+        return ["sh", "-c", f"echo '{json.dumps(line(0))}' > /dev/fd/{lines}; exec sleep 60"]
+
+    monkeypatch.setattr(watch, "words_of", stalls)
+    begin = time.monotonic()
+    status, _, err = run(capsys, "rtsp://camera", "--templates", pictures, "--stall", "0.5")
+    assert status == 2 and "no frame has come for 0.5 s" in err and time.monotonic() - begin < 10
+
+
+def test_a_live_source_ends_when_all_is_decided(screen, capsys, monkeypatch):
+    folder, pictures = screen
+    (folder / "expected.txt").write_text("logo within 5 s\n")
+    monkeypatch.setattr(watch, "source", lambda text: ["filesrc", f"location={folder}/screen.avi", "!", "decodebin", "!",
+                                                       "identity", "sync=true"])
+    status, out, _ = run(capsys, "rtsp://camera", "--templates", pictures, "--device", "cpu", "--expect",
+                         folder / "expected.txt")
+    assert status == 0 and len(out.splitlines()) == 1
+
+
+def test_the_page(tmp_path):
+    """The page's commands make the recording that its transcript is of."""
+    with_plugin()
+    source = pathlib.Path(__file__).parents[2]
+    page = (source / "docs/watch.md").read_text(encoding="utf-8")
+    (tmp_path / "docs").symlink_to(source / "docs")
+    commands = [block for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL) if "export" not in block]
+    subprocess.run(["bash", "-eu", "-c", "".join(commands)], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    transcript = re.search(r"^```\n\$ (xcorr .*?)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    out = subprocess.run([sys.executable, "-m", *transcript[1].split(), "--device", "cpu"], cwd=tmp_path, check=True,
+                         text=True, stdout=subprocess.PIPE).stdout
+    assert out == transcript[2]
+
+
+def test_without_gstreamer(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("PATH", "/nowhere")
+    status, _, err = run(capsys, "one.mp4", "--templates", tmp_path)
+    assert status == 2 and "gst-launch-1.0 is missing (Debian: gstreamer1.0-tools)" in err

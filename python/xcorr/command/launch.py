@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Pipelines of gst-launch-1.0 whose frames are read here: a line of xcorrjson each and, if asked for, a block of bytes."""
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shutil
+import subprocess
+import threading
+from typing import Any, Callable, Iterator, Sequence
+
+from ..field.images import Unreadable, say
+from .pipeline import environment
+
+
+def has_element(name: str) -> bool:
+    """Whether GStreamer has it, of any version: by itself `--exists` asks for GStreamer's own."""
+    return subprocess.run(["gst-inspect-1.0", "--exists", "--atleast-version=0.0", name], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def check_gstreamer() -> None:
+    """Raises Unreadable where a pipeline cannot run."""
+    for program in ("gst-launch-1.0", "gst-inspect-1.0"):
+        if not shutil.which(program):
+            raise Unreadable(f"pipelines are GStreamer's work, and {program} is missing (Debian: gstreamer1.0-tools)")
+    if not has_element("cudaxcorr"):
+        raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
+                         "xcorr doctor says more")
+
+
+class _Pipe:
+    """Reads from a pipe of its own, never longer than a time limit. `writer` is for the other process."""
+
+    def __init__(self) -> None:
+        self._reader, self.writer = os.pipe()
+        self._buffer = b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._reader, selectors.EVENT_READ)
+
+    def _fill(self, patience: float | None) -> bool:
+        """False at the end. Raises TimeoutError."""
+        if not self._selector.select(patience):
+            raise TimeoutError
+        more = os.read(self._reader, 1 << 20)
+        self._buffer += more
+        return bool(more)
+
+    def line(self, patience: float | None) -> bytes:
+        """Empty at the end."""
+        while b"\n" not in self._buffer:
+            if not self._fill(patience):
+                return b""
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def block(self, size: int, patience: float | None) -> bytes:
+        while len(self._buffer) < size:
+            if not self._fill(patience):
+                return b""
+        block, self._buffer = self._buffer[:size], self._buffer[size:]
+        return block
+
+    def close(self) -> None:
+        self._selector.close()
+        os.close(self._reader)
+
+
+class _Words:
+    """What gst-launch-1.0 says: warnings go to standard error as they come, errors are kept."""
+
+    def __init__(self, stream: Any) -> None:
+        self.errors: list[str] = []
+        self._others: list[str] = []
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread.start()
+
+    def _read(self, stream: Any) -> None:
+        for line in stream:
+            said = re.match(r"(WARNING|ERROR): from element \S+: (.*)", line)
+            if said and said[1] == "WARNING":
+                say(said[2])
+            elif said:
+                self.errors.append(said[2])
+            else:
+                self._others.append(line.strip())
+
+    def reason(self) -> str:
+        self._thread.join(2)
+        return "; ".join(dict.fromkeys(self.errors)) or next((each for each in reversed(self._others) if "rror" in each),
+                                              "gst-launch-1.0 failed")
+
+
+def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *, first: float | None = None,
+           stall: float | None = None, block: int = 0) -> Iterator[tuple[str, bytes]]:
+    """Of each frame the line, and the bytes that follow it.
+
+    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises Unreadable,
+    with `source`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
+    """
+    lines = _Pipe()
+    blocks = _Pipe() if block else None
+    writers = [pipe.writer for pipe in (lines, blocks) if pipe]
+    process = subprocess.Popen(words_of(lines.writer, blocks.writer if blocks else None), pass_fds=writers, text=True,
+                               errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, env=environment(source) | {"LC_ALL": "C.UTF-8"})
+    for writer in writers:
+        os.close(writer)
+    words = _Words(process.stdout)
+    patience = first
+    try:
+        while line := lines.line(patience):
+            patience = stall
+            yield line.decode(), blocks.block(block, patience) if blocks else b""
+        if process.wait(patience):
+            raise Unreadable(f"{source}: {words.reason()}")
+    except (TimeoutError, subprocess.TimeoutExpired):
+        raise Unreadable(f"{source}: no frame has come for {patience:g} s") from None
+    finally:
+        process.terminate()
+        try:
+            process.wait(2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        words.reason()  # all of what it said
+        lines.close()
+        if blocks:
+            blocks.close()

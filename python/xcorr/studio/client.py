@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A page: what it has shown, and what it is still to be sent. It gets an image when it has shown the one before."""
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import json
+import time
+from typing import Any, NamedTuple
+
+from .images import size_of
+from .player import Frame
+
+
+class Picture(NamedTuple):
+    frame: Frame
+    jpeg: bytes
+
+
+def packed(header: dict[str, Any], body: bytes) -> bytes:
+    """A message of both: the header's length in four bytes, the header as JSON, the body."""
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(4, "little") + text + body
+
+
+class Client:
+    def __init__(self, studio: Any, socket: Any) -> None:
+        self.due = asyncio.Event()
+        self.history: collections.deque[list[Any]] = collections.deque(maxlen=4000)
+        self.behind: float | None = None  # s, from when the sink got the last frame until the page had shown it
+        self._studio, self._socket = studio, socket
+        self._messages: collections.deque[str | bytes] = collections.deque(maxlen=100)
+        self._sent: Picture | None = None
+        self._shown: Picture | None = None
+
+    def waits(self) -> bool:
+        return self._sent is None
+
+    def picture(self, number: object) -> Picture:
+        """One that is on this page's screen."""
+        for picture in self._sent, self._shown:
+            if picture and picture.frame.number == number:
+                return picture
+        raise ValueError("that picture is no longer on the screen; try again")
+
+    def on_screen(self) -> Picture:
+        if self._shown is None:
+            raise ValueError("there is no picture yet")
+        return self._shown
+
+    def shown(self, number: object) -> None:
+        if self._sent and self._sent.frame.number == number:
+            self.behind = time.monotonic() - self._sent.frame.taken
+            self._shown, self._sent = self._sent, None
+            self.due.set()
+            self._studio.want()
+
+    def send(self, message: str | bytes) -> None:
+        self._messages.append(message)
+        self.due.set()
+
+    async def end(self) -> None:
+        await self._socket.close(message=b"xcorr studio has ended")
+
+    async def write(self) -> None:
+        """Until it is cancelled or the page has gone. Only this page waits where its connection does."""
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await self._write_what_is_due()
+
+    async def _write_what_is_due(self) -> None:
+        await self.due.wait()
+        self.due.clear()
+        while self._messages:
+            message = self._messages.popleft()
+            await (self._socket.send_str if isinstance(message, str) else self._socket.send_bytes)(message)
+        picture = self._studio.latest
+        if picture and picture is not self._shown and self._sent is None:
+            self._sent = picture
+            self._studio.want()
+            history = list(self.history)
+            self.history.clear()
+            width, height = size_of(picture.frame.sample)
+            header = {"type": "picture", "number": picture.frame.number, "size": [width, height], "history": history,
+                      "behind": self.behind, "results": picture.frame.results}
+            await self._socket.send_bytes(packed(header, picture.jpeg))

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The page: what comes from the server goes to its part, what somebody does goes to the server.
+import {Connection} from "./connection.js";
+import {clock} from "./drawing.js";
+import {listen} from "./keyboard.js";
+import {Events, Export, Settings, Templates} from "./panels.js";
+import {Scores} from "./scores.js";
+import {Stage} from "./stage.js";
+import {Timeline} from "./timeline.js";
+
+const get = (id) => document.getElementById(id);
+const FASTEST = 4;
+let state = {playing: false, rate: 1, duration: null, templates: []};
+let opened = null; // the source that the timeline is of
+const times = []; // ms, of the last pictures
+const delays = []; // ms
+
+const connection = new Connection({state: take, picture, scores: (header, blob) => scores.take(header, blob),
+  error: news, warning: news, connected: (there) => (get("lost").hidden = there)});
+const stage = new Stage({onShown: shown, labelOf: (id) => templates.label(id),
+  onBox: (number, box) => {
+    connection.send("template", {number, box, label: get("label").value});
+    get("label").value = "";
+  }});
+const events = new Events({onSeek: seek});
+const timeline = new Timeline({onSeek: seek, onEvents: (some) => events.show(some, state.duration !== null)});
+const templates = new Templates({onRemove: (id) => connection.send("remove", {id}), onChoose: (one) => scores.choose(one)});
+const settings = new Settings({onChange: (values) => {
+  timeline.threshold = scores.threshold = values.threshold;
+  timeline.draw();
+  scores.draw();
+  connection.send("set", {settings: values});
+}});
+const scores = new Scores({ask: (id) => connection.send("scores", {id}),
+  onUse: (threshold) => settings.use(threshold), onHeat: heat});
+const exported = new Export();
+
+function take(next) {
+  state = next;
+  if (next.source !== opened) {
+    opened = next.source;
+    timeline.reset(next.duration);
+    times.length = delays.length = 0;
+  }
+  timeline.templates = next.templates;
+  timeline.threshold = scores.threshold = next.settings.threshold;
+  templates.update(next.templates);
+  settings.update(next.settings);
+  exported.update(next.export);
+  document.body.classList.toggle("playing", next.playing);
+  get("play").setAttribute("aria-label", next.playing ? "Pause" : "Play");
+  get("rate").textContent = next.rate === 1 ? "" : `× ${next.rate}`;
+  for (const id of ["back", "on"]) get(id).disabled = next.kind !== "video";
+  get("play").disabled = next.kind === "picture";
+  get("track").disabled = document.querySelector(".timeline").hidden = next.kind === "picture";
+  sources(next);
+  timeline.draw();
+  scores.draw();
+  scores.want(true);
+}
+
+function sources({sources: names, source}) {
+  const select = get("source");
+  if (select.options.length !== names.length || names.some((name, index) => select.options[index].value !== name)) {
+    select.replaceChildren(...names.map((name) => new Option(name.split("/").at(-1), name)));
+  }
+  select.value = source;
+}
+
+function picture(header, blob) {
+  timeline.add(header.history);
+  if (header.behind !== null) delays.push(header.behind * 1000);
+  if (delays.length > 300) delays.shift();
+  stage.take(header, blob);
+}
+
+// The picture is on the screen now: the next one may come.
+function shown({number, results, size}) {
+  connection.send("shown", {number});
+  scores.number = number;
+  scores.want();
+  timeline.draw();
+  const seconds = (results["stream-time"] ?? 0) / 1e9;
+  get("time").textContent = state.duration ? `${clock(seconds)} / ${clock(state.duration)}` : state.kind === "live" ? clock(seconds) : "";
+  const said = templates.show(results.peaks);
+  if (said.length) get("said").textContent = said.join(", ");
+  times.push(performance.now());
+  if (times.length > 30) times.shift();
+  const rate = times.length > 1 ? (times.length - 1) * 1000 / (times.at(-1) - times[0]) : 0;
+  const sorted = [...delays].sort((a, b) => a - b);
+  const p95 = sorted[Math.floor(sorted.length * 0.95)];
+  get("figures").textContent = [size.join(" × "), state.playing ? `${rate.toFixed(0)} pictures/s` : "",
+    state.playing && p95 !== undefined ? `p95 ${p95.toFixed(0)} ms behind` : ""].filter(Boolean).join("  ·  ");
+}
+
+let newest = null;
+function heat(image) {
+  newest = image;
+  stage.heat = get("over").checked ? image : null;
+  stage.draw();
+}
+
+function news({text}) {
+  const line = Object.assign(document.createElement("p"), {textContent: text});
+  get("news").append(line);
+  setTimeout(() => line.remove(), 8000);
+}
+
+// Keys may come faster than answers.
+function play(playing, rate = 1) {
+  Object.assign(state, {playing, rate});
+  connection.send("play", {playing, rate});
+}
+function seek(time) {
+  connection.send("seek", {time: Math.min(state.duration, Math.max(0, time))});
+}
+
+const step = (frames) => connection.send("step", {frames});
+function shuttle(way) {
+  const faster = state.playing && Math.sign(state.rate) === way ? Math.min(FASTEST, Math.abs(state.rate) * 2) : 1;
+  play(true, way * faster);
+}
+
+function dark(yes) {
+  document.documentElement.dataset.theme = yes ? "dark" : "light";
+  stage.draw();
+  timeline.draw();
+  scores.draw();
+}
+
+const system = matchMedia("(prefers-color-scheme: dark)");
+dark((localStorage.getItem("theme") ?? (system.matches ? "dark" : "light")) === "dark");
+system.addEventListener("change", () => localStorage.getItem("theme") ?? dark(system.matches));
+get("theme").addEventListener("click", () => {
+  dark(document.documentElement.dataset.theme !== "dark");
+  localStorage.setItem("theme", document.documentElement.dataset.theme);
+});
+get("source").addEventListener("change", (event) => connection.send("open", {source: event.target.value}));
+get("play").addEventListener("click", () => play(!state.playing));
+get("back").addEventListener("click", () => step(-1));
+get("on").addEventListener("click", () => step(1));
+get("over").addEventListener("change", () => heat(newest));
+get("keys").addEventListener("click", () => get("help").showModal());
+listen({" ": () => play(!state.playing), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
+  j: () => shuttle(-1), k: () => play(false), l: () => shuttle(1), b: () => stage.offer(), "?": () => get("help").showModal(),
+  Delete: () => templates.chosen !== null && connection.send("remove", {id: templates.chosen})});

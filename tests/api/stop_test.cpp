@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Work that would take minutes ends soon after another thread asks for it, whatever is computed.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <ostream>
+#include <thread>
+
+#include <xcorr/field.hpp>
+#include <xcorr/stop.hpp>
+#include <xcorr/tracker.hpp>
+
+#include "support.hpp"
+
+namespace api {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+/// It takes a tenth of it on an idle machine; sanitizers and other tests take their share.
+constexpr auto soon = 5s;
+
+/// Of the CPU: what a GPU has begun it finishes.
+Device cpu() { return open_device(Backend::cpu).value(); }
+
+Image<float> noise_of_floats(Size size) { return random_image<float>(size, 7); }
+
+Status search(const MatrixView& frame, const MatrixView& templ, const MatchSettings& settings,
+              std::span<const MatrixView> masks = {}) {
+  auto matcher = Matcher::create(cpu());
+  if (Status s = matcher.value().set_templates({&templ, 1}, masks); !s.ok()) return s;
+  std::vector<Peak> peaks;
+  while (true) {
+    if (Status s = matcher.value().prepare(frame.type, frame.size, settings); !s.ok()) return s;
+    if (Status s = matcher.value().enqueue(frame); !s.ok()) return s;
+    if (Status s = matcher.value().collect(peaks); !s.ok()) return s;
+  }
+}
+
+MatchSettings without_limits() {
+  MatchSettings settings;
+  settings.budget = {0, 0};
+  return settings;
+}
+
+Status poses(int levels, double scale) {
+  const auto frame = random_image<std::uint8_t>({1280, 720}, 1);
+  const auto templ = random_image<std::uint8_t>({96, 96}, 2);
+  MatchSettings settings = without_limits();
+  settings.poses.angle_extent = 360;
+  settings.poses.scale_max = scale;
+  settings.poses.pyramid_levels = levels;
+  return search(frame.view(), templ.view(), settings);
+}
+
+Status upright(const char* kernel) {
+  const auto frame = random_image<std::uint8_t>({1920, 1080}, 1);
+  const auto templ = random_image<std::uint8_t>({300, 300}, 2);
+  MatchSettings settings = without_limits();
+  settings.kernel = kernel;
+  return search(frame.view(), templ.view(), settings);
+}
+
+Status masked_floats() {
+  const auto frame = noise_of_floats({1280, 720});
+  const auto templ = noise_of_floats({200, 200});
+  auto mask = random_image<std::uint8_t>({200, 200}, 3);
+  for (std::uint8_t& counts : mask.data) counts &= 1;
+  const MatrixView masks[] = {mask.view()};
+  return search(frame.view(), templ.view(), without_limits(), masks);
+}
+
+Status field(FieldSubpixel subpixel, std::vector<int> windows, int range) {
+  const auto reference = random_image<std::uint8_t>({640, 480}, 1);
+  FieldSettings settings;
+  settings.windows = std::move(windows);
+  settings.search_range = range;
+  settings.spacing = 1;
+  settings.subpixel = subpixel;
+  settings.order = 2;
+  settings.budget = {0, 0};
+  auto matcher = FieldMatcher::make(cpu(), {640, 480}, settings);
+  if (!matcher.ok()) return matcher.status();
+  std::vector<FieldVector> vectors;
+  return matcher.value().match(reference.view(), reference.view(), vectors);
+}
+
+Status filters() {
+  const auto frame = random_image<std::uint8_t>({640, 480}, 1);
+  auto tracker = Tracker::create(cpu());
+  std::vector<TargetBox> targets;
+  for (std::uint64_t i = 0; i < 500; ++i)
+    targets.push_back({i, {double(i % 40) * 15, double(i / 40) * 30, 40, 30}});
+  std::vector<FilterDetection> detections;
+  while (true) {
+    if (Status s = tracker.value().train(frame.view(), targets); !s.ok()) return s;
+    if (Status s = tracker.value().locate(frame.view(), targets, detections); !s.ok()) return s;
+  }
+}
+
+struct LongWork {
+  const char* name;
+  std::function<Status()> run;
+};
+
+void PrintTo(const LongWork& work, std::ostream* out) { *out << work.name; }
+
+class StopTest : public testing::TestWithParam<LongWork> {};
+
+TEST_P(StopTest, EndsSoon) {
+  for (const auto after : {20ms, 400ms}) {  // while it prepares, perhaps, and while it works
+    Stop stop;
+    Status status;
+    std::thread working([&] {
+      const StopScope scope(&stop);
+      status = GetParam().run();
+    });
+    std::this_thread::sleep_for(after);
+    const auto asked = Clock::now();
+    stop.request();
+    working.join();
+    EXPECT_LT(Clock::now() - asked, soon);
+    EXPECT_EQ(status.code(), Code::stopped) << status.message();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, StopTest,
+    testing::Values(LongWork{"poses", [] { return poses(-1, 1); }},
+                    LongWork{"poses at full size", [] { return poses(0, 1); }},
+                    LongWork{"poses of several sizes", [] { return poses(0, 1.1); }},
+                    LongWork{"transforms", [] { return upright("fft"); }},
+                    LongWork{"products by definition", [] { return upright("direct"); }},
+                    LongWork{"masked floats", masked_floats},
+                    LongWork{"windows", [] { return field(FieldSubpixel::gauss, {256}, 64); }},
+                    LongWork{"blocks", [] { return field(FieldSubpixel::gauss, {64}, 64); }},
+                    LongWork{"least squares",
+                             [] {
+                               return field(FieldSubpixel::least_squares, {64, 32}, 4);
+                             }},
+                    LongWork{"filters", filters}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      std::ranges::replace(name, ' ', '_');
+      return name;
+    });
+
+TEST(StopScopeTest, ARequestThatStandsStopsWhatComes) {
+  Stop stop;
+  stop.request();
+  const auto frame = random_image<std::uint8_t>({60, 40}, 1);
+  const auto templ = crop(frame, {13, 17, 16, 12});
+  const MatrixView view = templ.view();
+  auto made = Matcher::create(cpu());
+  Matcher& matcher = made.value();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  {
+    const StopScope scope(&stop);
+    EXPECT_EQ(matcher.prepare(ElementType::u8, frame.size, {}).code(), Code::stopped);
+    stop.withdraw();
+    ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, {}).ok());
+    stop.request();
+    EXPECT_EQ(matcher.enqueue(frame.view()).code(), Code::stopped);
+    EXPECT_EQ(matcher.enqueue(frame.view()).code(), Code::invalid_argument);
+  }
+  // Nothing is heeded outside of the scope, and the matcher works as before.
+  std::vector<Peak> peaks;
+  ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, {}).ok());
+  ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
+  ASSERT_TRUE(matcher.collect(peaks).ok());
+  ASSERT_EQ(peaks.size(), 1U);
+  EXPECT_NEAR(peaks[0].x, 13, 0.01);
+  EXPECT_NEAR(peaks[0].y, 17, 0.01);
+}
+
+/// A matcher may be asked for scores while a frame is enqueued.
+TEST(StopScopeTest, StoppedScoresLeaveTheFrame) {
+  const auto frame = random_image<std::uint8_t>({60, 40}, 1);
+  const auto templ = crop(frame, {13, 17, 16, 12});
+  const MatrixView view = templ.view();
+  auto made = Matcher::create(cpu());
+  ASSERT_TRUE(made.ok());
+  Matcher& matcher = made.value();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, {}).ok());
+  Stop stop;
+  for (const bool again : {false, true}) {
+    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
+    Response response;
+    {
+      stop.request();
+      const StopScope scope(&stop);
+      EXPECT_EQ(matcher.respond(frame.view(), 0, response).code(), Code::stopped);
+      stop.withdraw();
+    }
+    if (again) {
+      EXPECT_TRUE(matcher.respond(frame.view(), 0, response).ok());
+    }
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matcher.collect(peaks).ok());
+    EXPECT_EQ(peaks.size(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is matched on in colour: in every format what luma cannot tell apart, patches of frames that
+// begin anywhere, and what has no colour.
+#include <algorithm>
+
+#include "support.hpp"
+
+namespace {
+
+constexpr int width = 81, height = 61;
+
+struct Colors {
+  Gray red{width, height}, green{width, height}, blue{width, height};
+};
+
+/// Two discs, a red and a green one of the same luma, on gray that has it, too.
+Colors buttons() {
+  Colors scene;
+  const auto paint = [&](int x, int y, int red, int green) {
+    const std::size_t at = static_cast<std::size_t>(y) * width + x;
+    scene.red.pixels[at] = static_cast<std::uint8_t>(red);
+    scene.green.pixels[at] = static_cast<std::uint8_t>(green);
+    scene.blue.pixels[at] = 110;
+  };
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      const auto in_disc = [&](int center) {
+        return (x - center) * (x - center) + (y - 30) * (y - 30) < 120;
+      };
+      // 77 and 150 parts of 256 make luma of red and green.
+      if (in_disc(20))
+        paint(x, y, 210, 59);
+      else if (in_disc(60))
+        paint(x, y, 10, 161);
+      else
+        paint(x, y, 110, 110);
+    }
+  return scene;
+}
+
+std::string red_button() {
+  const Colors scene = buttons();
+  const auto part = [](const Gray& plane) { return crop(plane, 6, 16, 29, 29); };
+  return save(part(scene.red), part(scene.green), part(scene.blue), "red.png");
+}
+
+bool has_color(GstVideoFormat format) {
+  const GstVideoFormatInfo* info = gst_video_format_get_info(format);
+  return !GST_VIDEO_FORMAT_INFO_IS_GRAY(info) && GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) == 8;
+}
+
+/// Frames of RGB that are converted before `rest` of a launch line, an element "e".
+class Pipeline {
+ public:
+  Pipeline(GstVideoFormat format, const std::string& rest) {
+    harness_ = gst_harness_new_parse(
+        (std::string("videoconvert ! video/x-raw,format=") + gst_video_format_to_string(format) +
+         " ! cudaxcorr name=e subpixel=false backend=" + backend() + " " + rest)
+            .c_str());
+    element = gst_bin_get_by_name(GST_BIN(harness_->element), "e");
+    bus_ = gst_bus_new();
+    gst_element_set_bus(element, bus_);
+    gst_harness_set_src_caps_str(harness_,
+                                 "video/x-raw,format=RGB,width=81,height=61,framerate=25/1");
+  }
+  ~Pipeline() {
+    gst_element_set_bus(element, nullptr);
+    gst_object_unref(bus_);
+    gst_object_unref(element);
+    gst_harness_teardown(harness_);
+  }
+  Pipeline(const Pipeline&) = delete;
+
+  GstBuffer* pass(const Colors& scene) {
+    gst_harness_push(harness_,
+                     make_frame(GST_VIDEO_FORMAT_RGB, scene.red, scene.green, scene.blue));
+    return gst_harness_pull(harness_);
+  }
+  Found find(const Colors& scene) {
+    GstBuffer* out = pass(scene);
+    const Found found = found_in(out);
+    gst_buffer_unref(out);
+    return found;
+  }
+  void set(const char* property, const std::string& value) {
+    gst_util_set_object_arg(G_OBJECT(element), property, value.c_str());
+  }
+  GstMessage* warning() { return gst_bus_pop_filtered(bus_, GST_MESSAGE_WARNING); }
+
+  GstElement* element;
+
+ private:
+  GstHarness* harness_;
+  GstBus* bus_;
+};
+
+GST_START_TEST(buttons_of_equal_luma) {
+  if (!has_color(all_formats[__i__])) return;
+  Pipeline pipeline(all_formats[__i__],
+                    "match-on=color threshold=0.6 max-peaks=2 template=" + red_button());
+  const Found found = pipeline.find(buttons());
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 6, 16);
+  fail_unless(found.peaks[0].score > 0.95, "%g", found.peaks[0].score);
+  // The green one has its colours inverted.
+  pipeline.set("polarity", "either");
+  assert_equals_int(pipeline.find(buttons()).peaks.size(), 2);
+}
+GST_END_TEST
+
+/// Whatever the place, a patch of a frame is an exact copy.
+GST_START_TEST(captured_anywhere) {
+  if (!has_color(all_formats[__i__])) return;
+  Colors scene;
+  scene.red = texture(width, height, 1);
+  scene.green = texture(width, height, 2);
+  scene.blue = texture(width, height, 3);
+  for (const int x : {20, 21})
+    for (const int y : {10, 11}) {
+      Pipeline pipeline(all_formats[__i__], "match-on=color enable-capture=true");
+      gst_buffer_unref(pipeline.pass(scene));
+      guint id = 0;
+      g_signal_emit_by_name(pipeline.element, "capture-template", x, y, 15, 13, &id);
+      fail_unless(id > 0);
+      const Found found = pipeline.find(scene);
+      assert_equals_int(found.peaks.size(), 1);
+      assert_at(found.peaks[0], x, y);
+      fail_unless(found.peaks[0].score == 1, "%.17g in %s at %d, %d", found.peaks[0].score,
+                  gst_video_format_to_string(all_formats[__i__]), x, y);
+    }
+}
+GST_END_TEST
+
+/// Frames flow on, matched on luma, and a warning says why.
+GST_START_TEST(without_color) {
+  for (const GstVideoFormat format :
+       {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_P010_10LE}) {
+    Pipeline pipeline(format, "match-on=color threshold=0.6 template=" + red_button());
+    pipeline.find(buttons());
+    const std::string text = text_of(pipeline.warning(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+    fail_unless(text.find("'match-on': the luma of frames of ") == 0, "%s", text.c_str());
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(gray_templates) {
+  const Gray scene = texture(width, height);
+  Pipeline pipeline(GST_VIDEO_FORMAT_BGRx, "match-on=color threshold=0.9 template=" +
+                                               save(crop(scene, 31, 22, 16, 12), "gray.png"));
+  const Found found = pipeline.find({scene, scene, scene});
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 31, 22);
+  assert_equals_float(found.peaks[0].score, 1);
+  const std::string text = text_of(pipeline.warning(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  fail_unless(text.find("is gray: with match-on=color") != text.npos, "%s", text.c_str());
+}
+GST_END_TEST
+
+/// Turned at any angle, and followed as a track.
+GST_START_TEST(turned_and_followed) {
+  Pipeline turned(
+      GST_VIDEO_FORMAT_NV12,
+      "match-on=color threshold=0.6 mask=disc angle-extent=90 template=" + red_button());
+  Found found = turned.find(buttons());
+  assert_equals_int(found.peaks.size(), 1);
+  fail_unless(found.peaks[0].score > 0.9, "%g", found.peaks[0].score);
+  Pipeline followed(
+      GST_VIDEO_FORMAT_NV12,
+      "match-on=color threshold=0.6 track=true tracker=template template=" + red_button());
+  for (int i = 0; i < 3; ++i) {
+    found = followed.find(buttons());
+    assert_equals_int(found.peaks.size(), 1);
+    fail_if(found.peaks[0].lost);
+    assert_at(found.peaks[0], 6, 16, 0.5);
+  }
+}
+GST_END_TEST
+
+/// While frames flow.
+GST_START_TEST(switched) {
+  Pipeline pipeline(GST_VIDEO_FORMAT_BGRA, "threshold=0.6 max-peaks=2 template=" + red_button());
+  for (int i = 0; i < 2; ++i) {
+    pipeline.set("match-on", "color");
+    assert_equals_int(pipeline.find(buttons()).peaks.size(), 1);
+    pipeline.set("match-on", "luma");
+    for (const Peak& peak : pipeline.find(buttons()).peaks)
+      fail_unless(peak.score < 0.95, "%g", peak.score);
+  }
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("color");
+  TCase* tcase = tcase_create("color");
+  suite_add_tcase(suite, tcase);
+  const int formats = all_formats.size();
+  tcase_add_loop_test(tcase, buttons_of_equal_luma, 0, formats);
+  tcase_add_loop_test(tcase, captured_anywhere, 0, formats);
+  tcase_add_test(tcase, without_color);
+  tcase_add_test(tcase, gray_templates);
+  tcase_add_test(tcase, turned_and_followed);
+  tcase_add_test(tcase, switched);
+  return suite;
+}
