@@ -352,7 +352,9 @@ Status filter_response(const stage::FilterResponse::Problem& p, const Device&,
       return static_cast<int>(std::ranges::max_element(values) - values.begin());
     };
     const bool jumped = std::ranges::max(on_target) > 2 * near(on_target, best_of(surface));
-    const int best = best_of(jumped ? on_target : surface);
+    auto with_prior = jumped ? on_target : surface;
+    for (int i = 0; b.priors && i < cells; ++i) with_prior[i] += b.priors[window * cells + i];
+    const int best = best_of(with_prior);
     double x = best % grid, y = best / grid;
     climb(jumped ? target : all, x, y);
     const FilterShape& shape = b.shapes[look.filter];

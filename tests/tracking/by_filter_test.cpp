@@ -24,6 +24,8 @@ class ByFilterTest : public testing::Test {
                                         double width = 20) {
     return {id, {x, y, width, width / 2}, 0.6, sure};
   }
+  /// What is found first of a lost target's: where it may be now.
+  static RatedDetection nothing_nearby() { return rated_detection(100, 50, 0.001); }
   void see(std::vector<Peak> peaks, std::vector<RatedDetection> rated_detections) {
     tracker_.update(++frame_, peaks, rated_detections, rules_, last_id_);
   }
@@ -91,8 +93,45 @@ TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   for (int i = 0; i < 5; ++i) see({}, {});
   RatedDetection alike = rated_detection(400, 300, 0.99);
   alike.response = 0.8 * rated_detection(0, 0).response;
-  for (int i = 0; i < 20; ++i) see({}, {alike});
+  for (int i = 0; i < 20; ++i) see({}, {nothing_nearby(), alike});
   EXPECT_EQ(track().target.state, TrackState::lost);
+}
+
+/// It is followed all along, wherever its filter responds to most, and found as soon as that is it.
+TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
+  for (int i = 0; i < 30; ++i) {  // by more than its size, and unsure all the time
+    see({}, {rated_detection(100 + 2 * i, 50, 0.1)});
+    EXPECT_TRUE(track().target.lost);
+    EXPECT_TRUE(tracker_.training_samples().empty());
+    const auto places = tracker_.places_for_filters(frame_ + 1, {}, rules_);
+    if (i >= 5) EXPECT_EQ(places[0].box.x, 100 + 2 * i);
+  }
+  RatedDetection weak = rated_detection(160, 50, 0.5);
+  weak.response *= 0.45;
+  for (int i = 0; i < 3; ++i) see({}, {weak});
+  EXPECT_EQ(track().target.state, TrackState::lost);
+  weak.response = 0.6 * rated_detection(0, 0).response;
+  for (int i = 0; i < 2; ++i) see({}, {weak});
+  EXPECT_TRUE(track().target.lost);
+  see({}, {weak});
+  EXPECT_EQ(track().target.state, TrackState::tracked);
+  EXPECT_EQ(track().target.peak.x, 160);
+
+  for (int i = 0; i < 60; ++i) see({}, {rated_detection(160, 50, 0.1)});
+  for (int i = 0; i < 5; ++i) see({}, {weak});
+  EXPECT_TRUE(track().target.lost);  // after so long that may be anything
+}
+
+/// Half of it is still there; then it goes.
+TEST_F(ByFilterTest, ATargetLeavesWithItsMiddle) {
+  see({peak(600, 50)}, {});
+  for (int i = 1; i <= 8; ++i) see({}, {rated_detection(600 + 3 * i, 50)});
+  see({}, {});  // expected at 627 to 647, its middle inside
+  ASSERT_EQ(tracker_.tracks().size(), 1);
+  for (int i = 0; i < 3; ++i) see({}, {});
+  EXPECT_TRUE(tracker_.tracks().empty());
 }
 
 /// Beside it, while it hides: less of a response is enough only where the target is expected.
@@ -121,10 +160,11 @@ TEST_F(ByFilterTest, AHighPsrAllowsALowerResponse) {
   for (int i = 0; i < 5; ++i) see({}, {});
   RatedDetection beside = rated_detection(110, 50, 0.99);
   beside.response *= 0.75;
-  for (int i = 0; i < 3; ++i) see({}, {beside});
+  for (int i = 0; i < 3; ++i) see({}, {nothing_nearby(), beside});
   EXPECT_EQ(track().target.state, TrackState::lost);
   beside.confidence = 0.9999;
-  for (int i = 0; i < 3; ++i) see({}, {beside});
+  see({}, {nothing_nearby(), beside});
+  for (int i = 0; i < 2; ++i) see({}, {beside});
   EXPECT_FALSE(track().target.lost);
   EXPECT_EQ(track().target.peak.x, 110);
 }

@@ -245,6 +245,13 @@ struct Surface {
   }
 
   double top() const { return values[best]; }
+  /// The best one together with what is added to it.
+  int best_with(const float* prior) const {
+    int most = 0;
+    for (int i = 1; i < cells; ++i)
+      if (values[i] + prior[i] > values[most] + prior[most]) most = i;
+    return most;
+  }
 
   /// The best within a cell of one.
   double near(int cell) const {
@@ -273,7 +280,8 @@ inline double psr(const FilterShape& shape, const Surface& surface, int best) {
 }
 
 inline ResponsePeak filter_response(const float* values, const double* energies,
-                                    const FilterShape& shape, const float* filter) {
+                                    const FilterShape& shape, const float* filter,
+                                    const float* prior) {
   static thread_local std::vector<float> spectrum(spectrum_floats);
   float* const seen = spectrum.data();
   make_spectrum(values, energies, seen);
@@ -281,7 +289,7 @@ inline ResponsePeak filter_response(const float* values, const double* energies,
   // The surroundings may stay as they are while the target is gone, or jumps away.
   const bool jumped = target.top() > most_elsewhere * target.near(all.best);
   const Surface& chosen = jumped ? target : all;
-  const int best = chosen.best;
+  const int best = prior ? chosen.best_with(prior) : chosen.best;
   double x = best % grid, y = best / grid;
   climb(x, y, [&](double at_x, double at_y) { return slope_at(chosen.spectrum, at_x, at_y); });
   return {from_middle(x), from_middle(y), target.near(best), psr(shape, target, best)};

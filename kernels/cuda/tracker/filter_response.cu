@@ -56,6 +56,11 @@ struct Top {
   __device__ void take(const Top& other) {
     if (other.value > value || (other.value == value && other.place < place)) *this = other;
   }
+  /// The greatest one of a warp, for all of its threads.
+  __device__ void share_in_warp() {
+    for (int step = 16; step > 0; step /= 2)
+      take({__shfl_xor_sync(~0u, value, step), __shfl_xor_sync(~0u, place, step)});
+  }
 };
 
 /// Both parts of the response at every shift.
@@ -76,10 +81,8 @@ struct Surfaces {
     }
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      Top& top = best[part];
-      for (int step = 16; step > 0; step /= 2)
-        top.take({__shfl_xor_sync(~0u, top.value, step), __shfl_xor_sync(~0u, top.place, step)});
-      if (threadIdx.x % 32 == 0) shared[part][threadIdx.x / 32] = top;
+      best[part].share_in_warp();
+      if (threadIdx.x % 32 == 0) shared[part][threadIdx.x / 32] = best[part];
     }
     __syncthreads();
 #pragma unroll
@@ -87,6 +90,18 @@ struct Surfaces {
       for (int i = 0; i < warps; ++i) best[part].take(shared[part][i]);
     of_all = best[0].place;
     on_target = best[1].place;
+  }
+
+  /// The top of one part together with what is added to it, for all threads.
+  __device__ int top_with(const float* prior, bool target, Top (&shared)[warps]) const {
+    Top best{-INFINITY, 0};
+    for (int i = threadIdx.x; i < cells; i += threads) best.take({value(target, i) + prior[i], i});
+    best.share_in_warp();
+    __syncthreads();  // all have read what was shared before
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = best;
+    __syncthreads();
+    for (int i = 0; i < warps; ++i) best.take(shared[i]);
+    return best.place;
   }
 
   /// The best of what lies on the target within a cell of one.
@@ -153,7 +168,7 @@ __device__ Slope slope_at(const Value (&own)[own_frequencies], Value* waves, dou
 
 __global__ void __launch_bounds__(threads)
     find_top(const Look* looks, const TwoParts* products, const FilterShape* shapes,
-             xcorr::tracker::ResponsePeak* response_peaks) {
+             const float* priors, xcorr::tracker::ResponsePeak* response_peaks) {
   __shared__ Value image[image_values];
   __shared__ Top tops[2][warps];
   __shared__ Value waves[half + grid];
@@ -183,7 +198,9 @@ __global__ void __launch_bounds__(threads)
   // The surroundings may stay as they are while the target is gone, or jumps away.
   const bool jumped =
       surfaces.value(true, best_on_target) > most_elsewhere * surfaces.near(best_of_all);
-  const int best = jumped ? best_on_target : best_of_all;
+  const int best = priors   ? surfaces.top_with(priors + window * cells, jumped, tops[0])
+                   : jumped ? best_on_target
+                            : best_of_all;
   Value chosen[own_frequencies];
 #pragma unroll
   for (int k = 0; k < own_frequencies; ++k) chosen[k] = jumped ? own[k].b : own[k].a;
@@ -209,7 +226,7 @@ Status launch(const stage::FilterResponse::Problem& p, const Device& device,
       !s.ok())
     return s;
   return enqueue_early(device, "filter_response: find_top", find_top, p.windows, threads, 0,
-                       b.stream, b.looks, products, b.shapes, b.response_peaks);
+                       b.stream, b.looks, products, b.shapes, b.priors, b.response_peaks);
 }
 
 constexpr Variant<stage::FilterResponse> table[] = {

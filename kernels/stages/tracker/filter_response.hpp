@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage filter_response: the channels of windows, filters -> where in each search window
-// the filter responds most, and its PSR.
+// The stage filter_response: the channels of windows, filters -> where in each search window the
+// filter responds most, and its PSR. Another model of the target may have a say in where that is, by
+// what it adds to the response.
 //
 // The surroundings help to find a target, but not to tell whether it is there: where the camera
 // stands still they respond alone. So PSR is that of the part of the filter on the target.
@@ -98,10 +99,13 @@ struct FilterResponse {
 
   struct Buffers : Launch {
     const tracker::Look* looks = nullptr;
-    const float* channels = nullptr;                  ///< as of the stage feature_maps
-    const double* energies = nullptr;                 ///< of that, too
-    const tracker::FilterShape* shapes = nullptr;     ///< of the filters
-    const float* filters = nullptr;                   ///< as of the stage filter_update
+    const float* channels = nullptr;               ///< as of the stage feature_maps
+    const double* energies = nullptr;              ///< of that, too
+    const tracker::FilterShape* shapes = nullptr;  ///< of the filters
+    const float* filters = nullptr;                ///< as of the stage filter_update
+    /// What is added to a response at each shift when its top is looked for, [window][shift]; none
+    /// if null.
+    const float* priors = nullptr;
     tracker::ResponsePeak* response_peaks = nullptr;  ///< of the windows
   };
 
@@ -114,6 +118,7 @@ struct FilterResponse {
     visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
     visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
+    visit("priors", &Buffers::priors, records<float>(windows * tracker::cells));
     visit("response_peaks", &Buffers::response_peaks, records<tracker::ResponsePeak>(p.windows));
   }
 

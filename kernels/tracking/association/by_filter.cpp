@@ -23,6 +23,11 @@ constexpr double surest = 0.9997, least_share_if_surest = 0.7;
 /// How sure a detection has to be to be learnt, and to be one of a target that was lost.
 constexpr double sure_to_learn = 0.5, sure_to_find = 0.9;
 
+/// Both where a lost target may be now, which is followed all along; and how sure it moves there.
+constexpr double least_share_nearby = 0.5, sure_nearby = 0.4, sure_to_move = 0.005;
+/// Frames after which that may be anything.
+constexpr int most_frames_nearby = 50;
+
 /// Every so many detections are learnt: others hardly differ.
 constexpr int detections_to_learn = 2;
 
@@ -92,6 +97,12 @@ bool has_middle_in(const Box& box, const Rect& area) {
   return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
 }
 
+/// Whether the middle of one box lies in the other.
+bool has_middle_of(const Box& box, const Box& other) {
+  return std::abs(other.x + other.width / 2 - box.x - box.width / 2) <= box.width / 2 &&
+         std::abs(other.y + other.height / 2 - box.y - box.height / 2) <= box.height / 2;
+}
+
 bool is_large_enough(const Box& box, const Track& track) {
   return std::sqrt(box.width * box.height) >= least_side ||
          box.width >= least_share_of_size * track.template_width;
@@ -149,8 +160,11 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
       continue;
     }
     if (!track.trace.anywhere) {
-      add_again(track, track.last);
-      add_expected(track, track.last, track.trace);
+      add_again(track, track.shadow);
+      if (track.trace.missed % 2)
+        add_expected(track, track.last, track.trace);
+      else
+        add_again(track, track.last);
     }
     for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try))) {
       const double angle = rules.turns ? peak.pose.angle : 0;
@@ -181,7 +195,7 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
   start_new(frame, detections, rules, last_id);
   for (Track& track : std::span(tracks_).subspan(known)) {
     const Peak& peak = track.target.peak;
-    track.last = rules.turns ? turned_box_of(peak) : TurnedBox{box_of(peak)};
+    track.shadow = track.last = rules.turns ? turned_box_of(peak) : TurnedBox{box_of(peak)};
     track.template_width = track.last.box.width / peak.pose.scale;
     track.trace.usual = 0;  // of a template's similarity, which is another thing
   }
@@ -210,7 +224,8 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
       continue;
     take_detection(*track, peak_of(*rated_detection, *track), rated_detection->confidence, frame,
                    rules);
-    if (!track->target.lost) track->last = {rated_detection->box, rated_detection->angle};
+    if (!track->target.lost)
+      track->last = track->shadow = {rated_detection->box, rated_detection->angle};
   }
 }
 
@@ -233,15 +248,32 @@ bool Targets::is_of_another(const Track& track, const RatedDetection& rated_dete
 void Targets::seek(Track& track, std::uint64_t frame,
                    std::span<const RatedDetection> rated_detections,
                    const TrackRules& rules) const {
-  const double least = std::max(sure_to_find, rules.settings.min_confidence);
+  // The first place that was searched is the candidate's, or the shadow's.
+  const auto first = std::ranges::find(rated_detections, track.target.id, &RatedDetection::id);
+  // Beside it something else may look like it.
+  const bool nearby = first != rated_detections.end() && !track.trace.anywhere &&
+                      (!track.candidate || track.candidate_nearby) &&
+                      has_middle_of(track.shadow.box, first->box);
+  const bool recently = track.trace.missed <= most_frames_nearby;
+  const auto is_nearby = [&](const RatedDetection& one) {
+    return nearby && recently && &one == &*first;
+  };
   const auto may_be = [&](const RatedDetection& one) {
-    const double share = one.confidence < surest ? least_share_to_find : least_share_if_surest;
-    return one.confidence >= least && one.response >= share * track.trace.usual &&
+    const double share = is_nearby(one)            ? least_share_nearby
+                         : one.confidence < surest ? least_share_to_find
+                                                   : least_share_if_surest;
+    const double sure =
+        std::max(is_nearby(one) ? sure_nearby : sure_to_find, rules.settings.min_confidence);
+    return one.confidence >= sure && one.response >= share * track.trace.usual &&
            is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
            !is_taken(track, one.box) && !is_of_another(track, one, frame);
   };
   const RatedDetection* rated_detection = best_of(track, frame, rated_detections, may_be);
+  if (nearby && first->confidence >= sure_to_move && is_large_enough(first->box, track) &&
+      has_middle_in(first->box, rules.area))
+    track.shadow = {first->box, first->angle};
   if (!rated_detection) return track.candidate.reset();
+  if (!track.candidate) track.candidate_nearby = is_nearby(*rated_detection);
   const Peak peak = peak_of(*rated_detection, track);
   if (track.candidate)
     track.candidate->see(peak, frame);

@@ -174,24 +174,35 @@ void Targets::count_missed(std::uint64_t frame, const TrackRules& rules) {
 }
 
 void Targets::drop_ended(std::uint64_t frame, const TrackRules& rules) {
+  // Templates end at an edge; a filter goes on until the target's middle is beyond it.
+  const double inside = rules.settings.by_filter() ? 0.5 : 0;
   const auto over_edge = [&](const Track& track) {
     const Point place = track.trace.expected(frame), velocity = track.trace.motion.velocity();
-    const auto over = [](double at, double speed, int extent, int begin, int length) {
-      return (speed < 0 && at < begin - beyond_edge) ||
-             (speed > 0 && at + extent > begin + length + beyond_edge);
+    const auto over = [&](double at, double speed, int extent, int begin, int length) {
+      return (speed < 0 && at + inside * extent < begin - beyond_edge) ||
+             (speed > 0 && at + (1 - inside) * extent > begin + length + beyond_edge);
     };
     const auto& [x, y, width, height] = rules.area;
     return over(place.x, velocity.x, track.target.peak.width, x, width) ||
            over(place.y, velocity.y, track.target.peak.height, y, height);
   };
+  const auto crossed_edge = [&](const Track& track) {
+    const auto& [x, y, width, height] = track.last.box;
+    const auto& area = rules.area;
+    return x < area.x || y < area.y || x + width > area.x + area.width ||
+           y + height > area.y + area.height;
+  };
   std::erase_if(tracks_, [&](const Track& track) {
     if (!track.target.lost) return false;
-    if (!track.sought) {
-      if (!track.entered()) return true;
-      if (!over_edge(track)) return false;
+    if (!track.sought && !track.entered()) return true;
+    // What was lost elsewhere may have turned back long before.
+    const bool may_leave = !track.sought || (rules.settings.by_filter() && crossed_edge(track) &&
+                                             !track.candidate && !track.trace.anywhere);
+    if (may_leave && over_edge(track)) {
       tell(TrackEvent::left, track);
       return true;
     }
+    if (!track.sought) return false;
     const int limit = rules.settings.forget_after;
     if (limit == 0 || track.trace.missed <= limit || track.candidate) return false;
     tell(TrackEvent::dropped, track);

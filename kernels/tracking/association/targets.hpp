@@ -31,6 +31,8 @@ struct Track {
   // With filters:
   TurnedBox last;          ///< detection
   TurnedBox of_candidate;  ///< the same of it
+  TurnedBox shadow;        ///< where it may be while it is lost: what its filter responds to most
+  bool candidate_nearby = false;  ///< the candidate is there
   double template_width = 1;
 
   /// Whether it was ever confirmed; else it may be dropped silently.

@@ -82,7 +82,8 @@ Status FilterStore::teach(const SeenWindows& seen,
                                 nullptr);
 }
 
-Status FilterStore::ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
+Status FilterStore::ask(const SeenWindows& seen, const float* priors,
+                        tracker::ResponsePeak* response_peaks) {
   return filter_response_->launch({seen.count, count_}, device_,
                                   {{workspace_.data(), {}},
                                    seen.looks,
@@ -90,6 +91,7 @@ Status FilterStore::ask(const SeenWindows& seen, tracker::ResponsePeak* response
                                    seen.energies,
                                    shapes_.as<tracker::FilterShape>(),
                                    filters_.as<float>(),
+                                   priors,
                                    response_peaks},
                                   nullptr);
 }

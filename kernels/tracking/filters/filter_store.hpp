@@ -22,10 +22,10 @@ class FilterStore {
   Status set(int number, const tracker::FilterShape& shape);
 
   /// Enqueue what teaches filters, and what asks those of the windows' looks. \param
-  /// training_samples  of the windows, in the device's memory, as are the responses or where the
-  /// host reads them
+  /// training_samples  of the windows, in the device's memory, as are the priors, if not null, and
+  /// the responses or where the host reads them
   Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples);
-  Status ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
+  Status ask(const SeenWindows& seen, const float* priors, tracker::ResponsePeak* response_peaks);
 
  private:
   Device device_;

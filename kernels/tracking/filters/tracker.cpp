@@ -11,6 +11,7 @@
 #include "device/speed.hpp"
 #include "match/image.hpp"
 #include "tracking/filters/filter_store.hpp"
+#include "tracking/filters/histogram_model.hpp"
 #include "tracking/filters/initial_box.hpp"
 
 namespace xcorr {
@@ -30,6 +31,7 @@ constexpr std::size_t at_a_time = 64;
 struct Target {
   tracker::InitialBox initial_box;
   int filter;  ///< its number
+  std::shared_ptr<tracker::HistogramModel> colors = std::make_shared<tracker::HistogramModel>();
 
   Target(const Box& box, int number) : initial_box{box.width, box.height, 0}, filter(number) {
     initial_box.side = std::max(window_share * std::sqrt(box.width * box.height),
@@ -100,6 +102,8 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   FilterStore filters;
   std::map<std::uint64_t, Target> targets;
 
+  std::vector<float> priors;  ///< of the views, by colours
+
   std::vector<View> views;
   Records<Look> looks;
   Records<tracker::Cropping> croppings;  ///< where targets turn
@@ -109,6 +113,9 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
   int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
+  /// Colours are looked at on the CPU only.
+  bool has_colors() const { return device.backend == Backend::cpu; }
+  void find_colors(const MatrixView& frame, std::span<const Search> searches);
   Status provide(std::size_t windows);
   Status show(const MatrixView& frame, std::size_t middles);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
@@ -189,6 +196,14 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
       features.enqueue(looks.device(), croppings.device(), 0, static_cast<int>(count));
   if (!seen.ok()) return seen.status();
   if (Status s = filters.teach(seen.value(), training_samples.device()); !s.ok()) return s;
+  if (has_colors()) {
+    const tracker::ColorFrame colors(frame);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& [look, angle] = views[i];
+      const Target& target = pupils[i].target;
+      target.colors->learn(colors, tracker::Cropping(look, angle), target.shape());
+    }
+  }
   return runtime(device.backend).wait({});
 }
 
@@ -232,7 +247,10 @@ Status Tracker::Impl::ask(int count) {
   auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
   const auto ask_for = [&](int first, int windows) {
     const auto seen = features.enqueue(at, croppings.device(), first, windows);
-    return seen.ok() ? filters.ask(seen.value(), found_peaks + first) : seen.status();
+    if (!seen.ok()) return seen.status();
+    const float* const added =
+        has_colors() ? &priors[std::size_t{tracker::cells} * first] : nullptr;
+    return filters.ask(seen.value(), added, found_peaks + first);
   };
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, ways that will not count are left out.
@@ -248,6 +266,22 @@ Status Tracker::Impl::ask(int count) {
   return runtime(device.backend).wait({});
 }
 
+/// What the colours round each search say, and what that adds to the responses in all ways to look:
+/// these hardly differ by what colours are where.
+void Tracker::Impl::find_colors(const MatrixView& frame, std::span<const Search> searches) {
+  const std::size_t count = searches.size();
+  const tracker::ColorFrame colors(frame);
+  priors.resize(views.size() * tracker::cells);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [look, angle] = views[i];
+    const Target& target = *searches[i].target;
+    float* const prior = &priors[i * tracker::cells];
+    target.colors->find(colors, tracker::Cropping(look, angle), target.shape(), prior);
+    for (std::size_t view = i + count; view < views.size(); view += count)
+      std::copy_n(prior, tracker::cells, &priors[view * tracker::cells]);
+  }
+}
+
 /// Looks once, for no more targets than at_a_time. \param filter_detections  of the searches
 Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
                            FilterDetection* filter_detections) {
@@ -256,6 +290,7 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
   for (int way = 0; way < ways(); ++way)
     for (const auto& [target, box, angle] : searches)
       views.push_back(target->initial_box.view_of(box, turned(angle), way, target->filter));
+  if (has_colors()) find_colors(frame, searches);
   if (Status s = show(frame, count); !s.ok()) return s;
   if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
   const auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
