@@ -30,9 +30,6 @@ class EventLedger {
           lost_[target.id] = event == xcorr::TrackEvent::lost;
           break;
         case xcorr::TrackEvent::left:
-          possible &= there && !known->second;
-          lost_.erase(target.id);
-          break;
         case xcorr::TrackEvent::dropped:
           possible &= there;
           lost_.erase(target.id);
