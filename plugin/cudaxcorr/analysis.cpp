@@ -57,9 +57,8 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
     if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
   }
   if (auto status = configure(self, frame.requested); !status.ok()) {
-    // What was affordable for frames of other caps may be again.
-    const Task task{frame.requested.template_set, frame.requested.settings.search};
-    if (status.code() != xcorr::Code::over_budget || element.working != task) return status;
+    // Other frames or settings may cost less.
+    if (status.code() != xcorr::Code::over_budget) return status;
     pass_unanalysed(self, frame, status.message().c_str());
     return {};
   }
