@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -148,7 +149,7 @@ std::vector<const char*> measured_names(const Problem& problem, Backend backend,
     int variant = 0;
     double weight = 0, slowdown = 0;  ///< over the problems that list the variant
     double unlisted = 0;              ///< the weight of those that would, were it able
-    bool able = false;
+    std::optional<bool> able;         ///< unknown until a problem lists it
   };
   std::vector<Sum> sums(std::size(variants));
   double all = 0, of_as_many = 0;
@@ -159,8 +160,8 @@ std::vector<const char*> measured_names(const Problem& problem, Backend backend,
     for (const Slowdown& slowdown : listed) {
       Sum& sum = sums[std::size_t(slowdown.variant)];
       sum.variant = slowdown.variant;
-      sum.able = sum.able || is_able(variants[slowdown.variant]);
-      if (sum.able) best = std::min(best, slowdown.percent);
+      if (!sum.able) sum.able = is_able(variants[slowdown.variant]);
+      if (*sum.able) best = std::min(best, slowdown.percent);
     }
     const double weight = 1 / (square(near.distance) + 1e-4);
     const bool as_many = fills_as_many(problem, *near.problem);
@@ -173,7 +174,7 @@ std::vector<const char*> measured_names(const Problem& problem, Backend backend,
       if (as_many || !is_of_tensor_cores(slowdown.variant)) sum.unlisted -= weight;
     }
   }
-  std::erase_if(sums, [](const Sum& sum) { return !sum.able; });
+  std::erase_if(sums, [](const Sum& sum) { return !sum.able.value_or(false); });
   for (Sum& sum : sums) {
     sum.unlisted += is_of_tensor_cores(sum.variant) ? of_as_many : all;
     sum.slowdown =
