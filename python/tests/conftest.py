@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import shutil
+
 import numpy
 import pytest
 import skimage.data
+
+from xcorr.command.launch import has_element
 
 
 def noise(shape, seed=0, dtype="u1"):
@@ -9,6 +13,11 @@ def noise(shape, seed=0, dtype="u1"):
     if dtype in ("u1", "u2"):
         return generator.integers(0, numpy.iinfo(dtype).max, shape, dtype, endpoint=True)
     return generator.random(shape, dtype)
+
+
+def needs_the_element():
+    if not shutil.which("gst-inspect-1.0") or not has_element("cudaxcorr"):
+        pytest.skip("no GStreamer, or not its element cudaxcorr")
 
 
 @pytest.fixture(params=["camera", "coins", "moon", "page"])

@@ -14,9 +14,8 @@ import numpy
 import pytest
 
 import xcorr
-from conftest import noise
+from conftest import needs_the_element, noise
 from xcorr.command import track
-from xcorr.command.launch import has_element
 from xcorr.command.main import main
 
 Image = pytest.importorskip("PIL.Image")
@@ -231,7 +230,7 @@ def test_pipelines(folder, capsys):
 
 
 def test_tracks(tmp_path, capsys):
-    videos = needs_the_element()
+    videos = videos_for_the_element()
     video = videos.make_video(tmp_path / "one.mp4", 1, 12)
     template = videos.make_template(tmp_path / "target.png")
     status, out, err = run(capsys, "track", video, "-t", template, "--format", "csv")
@@ -245,15 +244,14 @@ def test_tracks(tmp_path, capsys):
     assert status == 0 and len(out.splitlines()) > 8, err
 
 
-def needs_the_element():
-    if not shutil.which("gst-inspect-1.0") or not has_element("cudaxcorr"):
-        pytest.skip("no GStreamer, or not its element cudaxcorr")
+def videos_for_the_element():
+    needs_the_element()
     return pytest.importorskip("videos")
 
 
 def test_a_video_with_boxes(tmp_path, capsys):
     cv2 = pytest.importorskip("cv2")
-    videos = needs_the_element()
+    videos = videos_for_the_element()
     video, template = videos.make_video(tmp_path / "one.mp4", 1, 12), videos.make_template(tmp_path / "target.png")
     status, out, err = run(capsys, "track", video, "-t", template, "--save", tmp_path / "boxes.avi", "-f", "json", "-o",
                            tmp_path / "tracks.json")
@@ -274,7 +272,7 @@ def test_a_video_with_boxes(tmp_path, capsys):
     (["{}/one.mp4", "--box", "180,100,40,40"], "its frames have 192x128 pixels, and the box of 40x40 at 180,100"),
 ])
 def test_pipelines_that_fail_say_it_in_a_line(tmp_path, capsys, words, text):
-    videos = needs_the_element()
+    videos = videos_for_the_element()
     videos.make_video(tmp_path / "one.mp4", 1, 12)
     videos.make_template(tmp_path / "part.png")
     (tmp_path / "notes.txt").write_text("none")

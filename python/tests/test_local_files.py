@@ -7,7 +7,8 @@ import pytest
 
 gi = pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 from xcorr import _gstreamer  # noqa: E402
-from xcorr._gstreamer import Gst, PipelineError, quoted  # noqa: E402
+from xcorr._gstreamer import Gst, PipelineError  # noqa: E402
+from xcorr._launch_line import quoted  # noqa: E402
 from xcorr.archive import units  # noqa: E402
 
 PLAYLIST = "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{address}/part.ts\n#EXT-X-ENDLIST\n"

@@ -4,7 +4,6 @@ import html.parser
 import json
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -12,19 +11,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conftest import noise
-from xcorr.command import launch, reports, watch
+from conftest import needs_the_element, noise
+from xcorr.command import reports, watch
 from xcorr.command.main import main
 from xcorr.field.images import Unreadable
 
 Image = pytest.importorskip("PIL.Image")
 SCRIPTS = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><script>", "'onload='x", "&amp;<b>",
            "]]></system-out><x>", "a\x00b\x1b[2Jc\ud800"]
-
-
-def with_plugin():
-    if not shutil.which("gst-inspect-1.0") or not launch.has_element("cudaxcorr"):
-        pytest.skip("no GStreamer, or not its element cudaxcorr")
 
 
 def peak(label, x=10):
@@ -154,7 +148,7 @@ def test_pictures_are_in_the_reports(tmp_path):
 def screen(tmp_path):
     """A recording of 25 frames a second: a logo from frame 10 to frame 29, and a picture from frame 20 on."""
     cv2 = pytest.importorskip("cv2")
-    with_plugin()
+    needs_the_element()
     background, logo, menu = (cv2.GaussianBlur(noise(shape, seed), (0, 0), 2)
                               for seed, shape in enumerate([(240, 320), (40, 60), (50, 50)]))
     background, logo, menu = (cv2.normalize(image, None, 0, 255, cv2.NORM_MINMAX) for image in (background, logo, menu))
@@ -251,7 +245,7 @@ def test_a_live_source_ends_when_all_is_decided(screen, capsys, monkeypatch):
 
 def test_the_page(tmp_path):
     """The page's commands make the recording that its transcript is of."""
-    with_plugin()
+    needs_the_element()
     source = pathlib.Path(__file__).parents[2]
     page = (source / "docs/watch.md").read_text(encoding="utf-8")
     (tmp_path / "docs").symlink_to(source / "docs")

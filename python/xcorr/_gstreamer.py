@@ -12,6 +12,7 @@ import pathlib
 import time
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
+from ._launch_line import quoted
 from ._missing import need
 
 gi = need("gi", "PyGObject", "Debian: python3-gi and gir1.2-gstreamer-1.0; a virtual environment sees it with "
@@ -32,22 +33,6 @@ class PipelineError(RuntimeError):
 LOCAL = frozenset(("Codec", "Demuxer", "Parser", "Decoder", "Image", "Video", "Audio", "Subtitle", "Converter", "Bin",
                    "Metadata", "Hardware", "Filter", ""))
 TRY, SKIP = 0, 2  # of decodebin's GstAutoplugSelectResult
-
-
-def quoted(value: object) -> str:
-    """A value as launch lines have it."""
-    text = str(value)
-    if text.startswith('"'):  # else GStreamer would take quotes at both ends for its own, and leave them out
-        text = '"' + "".join(wrapped(byte) for byte in text.encode()) + '"'
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def wrapped(byte: int) -> str:
-    """As gst_value_serialize() writes it in a string."""
-    character = chr(byte)
-    if byte > 126 or byte < 32:
-        return f"\\{byte:03o}"
-    return character if character.isalnum() or character in "_-+/:." else "\\" + character
 
 
 def matcher(templates: Sequence[str | pathlib.Path], settings: Mapping[str, object], **more: object) -> str:

@@ -8,7 +8,8 @@ import pathlib
 import tempfile
 from typing import Any
 
-from .._gstreamer import Gst, matcher, play, quoted, running
+from .._gstreamer import Gst, matcher, play, running
+from .._launch_line import quoted
 from . import stacks
 from .units import Unit, put_part
 

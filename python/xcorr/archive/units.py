@@ -13,7 +13,8 @@ import pathlib
 import socket
 from typing import Any, Sequence
 
-from .._gstreamer import Gst, check, quoted, running
+from .._gstreamer import Gst, check, running
+from .._launch_line import quoted
 from .._missing import need
 from . import stacks
 

@@ -8,6 +8,7 @@ import pathlib
 import shlex
 from typing import Any
 
+from .._launch_line import quoted
 from .options import add_search, add_tracker
 
 
@@ -19,11 +20,6 @@ def add_to(commands: Any) -> None:
     add_tracker(parser)
     add_video(parser)
     parser.set_defaults(run=run)
-
-
-def quoted(value: Any) -> str:
-    """A value as launch lines have it."""
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 #: What writes a video, by the ending of its name.

@@ -11,10 +11,11 @@ import sys
 import time
 from typing import Any
 
+from .._launch_line import quoted
 from ..field.images import Unreadable, named
 from .launch import check_gstreamer, frames
 from .options import add_search
-from .pipeline import matcher, quoted, source, writer
+from .pipeline import matcher, source, writer
 from .reports import THUMBNAIL, Expectation, Interval, Report, write
 
 #: s, the least that is waited for the first frame: templates are read before it.

@@ -10,7 +10,8 @@ import threading
 import time
 from typing import Any
 
-from .._gstreamer import Gst, PipelineError, matcher, play, quoted, running
+from .._gstreamer import Gst, PipelineError, matcher, play, running
+from .._launch_line import quoted
 from .._missing import need
 from .config import Camera
 
