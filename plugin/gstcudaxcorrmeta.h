@@ -48,6 +48,8 @@ G_BEGIN_DECLS
  *     the one that `add-template` and `capture-template` return
  * @label: (transfer none): the template's label, for a file its name without extension; lives as
  *     long as the result
+ * @sample: (transfer none): which of the templates with that label: a file's name without
+ * extension, for other templates the label; lives as long as the result
  * @id: number of the track that this peak belongs to, 0: none, without `track`
  * @x: left edge in pixels of the analysed frame, to a fraction of a pixel with `subpixel`
  * @y: top edge
@@ -80,7 +82,7 @@ G_BEGIN_DECLS
  */
 typedef struct {
   guint template_index, template_id;
-  const gchar* label;
+  const gchar *label, *sample;
   guint64 id;
   gdouble x, y, width, height;
   gdouble nx, ny, nwidth, nheight;
@@ -171,6 +173,7 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
   gst_structure_get_double(fields, "confidence", &peak->confidence);
   gst_structure_get_double(fields, "similarity", &peak->similarity);
   peak->label = gst_structure_get_string(fields, "label");
+  peak->sample = gst_structure_get_string(fields, "sample");
   peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(
       fields, "template", G_TYPE_UINT, &peak->template_index, "template-id", G_TYPE_UINT,

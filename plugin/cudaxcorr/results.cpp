@@ -42,6 +42,7 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
                         "template", G_TYPE_UINT, peak.template_index,               //
                         "template-id", G_TYPE_UINT, image.id,                       //
                         "label", G_TYPE_STRING, image.label.c_str(),                //
+                        "sample", G_TYPE_STRING, image.sample_name().c_str(),       //
                         "id", G_TYPE_UINT64, guint64{target.id},                    //
                         "x", G_TYPE_DOUBLE, peak.x,                                 //
                         "y", G_TYPE_DOUBLE, peak.y,                                 //

@@ -170,7 +170,7 @@ guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint heig
       return nullptr;
     }
     const Sample patch = capture(frame.get(), {x, y, width, height}, in_color, fault);
-    return patch ? copy_sample(patch.get(), "captured", max_pixels, id, fault) : nullptr;
+    return patch ? copy_sample(patch.get(), "", max_pixels, id, fault, "captured") : nullptr;
   });
 }
 

@@ -37,6 +37,7 @@ xcorr::Status FrameSearch::set_depth(std::size_t frames,
 
 xcorr::Status FrameSearch::set_templates(const LoadedTemplates& templates) {
   rules_.clear();
+  things_ = templates.things;
   whole_.clear();
   regions_.clear();
   for (std::uint32_t i = 0; i < templates.images->size(); ++i) {
@@ -84,6 +85,7 @@ xcorr::Status FrameSearch::prepare(xcorr::ElementType type, xcorr::Size frame,
   begun_ = finished_ = 0;
   match_ = match;
   thresholds_.clear();
+  has_samples_ = !things_.empty() && std::ranges::max(things_) + 1 < things_.size();
   filters_ = !regions_.empty();
   for (const TemplateRules& rules : rules_) {
     thresholds_.push_back(for_tracks ? match.threshold : rules.threshold.value_or(match.threshold));
@@ -144,11 +146,15 @@ xcorr::Status FrameSearch::collect(Slot& slot, std::vector<xcorr::Peak>& peaks) 
 }
 
 xcorr::Status FrameSearch::finish(std::vector<xcorr::Peak>& peaks) {
-  if (auto s = collect(slots_[finished_++ % slots_.size()], peaks); !s.ok() || !filters_) return s;
-  std::erase_if(peaks, [this](const xcorr::Peak& peak) {
-    return peak.similarity < threshold_of(peak.template_index);
-  });
-  if (match_.best_template) xcorr::keep_best_templates(peaks, match_.poses.max_overlap);
+  if (auto s = collect(slots_[finished_++ % slots_.size()], peaks); !s.ok()) return s;
+  if (filters_) {
+    std::erase_if(peaks, [this](const xcorr::Peak& peak) {
+      return peak.similarity < threshold_of(peak.template_index);
+    });
+    if (match_.best_template) xcorr::keep_best_templates(peaks, match_.poses.max_overlap);
+  }
+  if (has_samples_)
+    xcorr::keep_best_samples(peaks, things_, match_.poses.max_overlap, match_.max_peaks);
   return {};
 }
 

@@ -67,6 +67,8 @@ class FrameSearch {
   xcorr::Device first_;
   std::vector<Slot> slots_;
   std::vector<TemplateRules> rules_;            ///< by template
+  std::vector<std::uint32_t> things_;           ///< by template: what it shows
+  bool has_samples_ = false;                    ///< some show the same
   std::vector<std::uint32_t> whole_, regions_;  ///< templates: those of each kind
   std::vector<xcorr::SearchWindow> windows_;    ///< of the latter, whose indices are in `regions_`
   std::vector<double> thresholds_;              ///< by template

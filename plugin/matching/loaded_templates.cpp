@@ -33,6 +33,7 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
     loaded.live = std::move(made.value());
   }
   loaded.images = std::make_shared<std::vector<LumaImage>>(std::move(images));
+  loaded.things = things_of(*template_set);
   loaded.template_set = std::move(template_set);
   loaded.in_color = in_color;
   return loaded;

@@ -4,6 +4,7 @@
 // adapt to what is found, live templates on the device that start from it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -18,7 +19,8 @@ using Images = std::shared_ptr<const std::vector<LumaImage>>;
 struct LoadedTemplates {
   std::shared_ptr<const TemplateSet> template_set;  ///< null: to be loaded anew
   Images images = std::make_shared<std::vector<LumaImage>>();
-  LiveTemplates live{};  ///< of the images
+  LiveTemplates live{};                 ///< of the images
+  std::vector<std::uint32_t> things{};  ///< see things_of()
   bool in_color = false;
 
   bool are_live() const { return !live.empty() && live.front(); }

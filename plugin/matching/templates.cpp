@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "common/mapped_frame.h"
 #include "common/new_buffer.h"
@@ -73,6 +74,10 @@ xcorr::Size LoadedImage::size() const {
   return {format.width, format.height};
 }
 
+std::string LoadedImage::sample_name() const {
+  return file.empty() ? label : valid_utf8(label_of(file));
+}
+
 std::size_t TemplateSet::size() const {
   std::size_t count = 0;
   for (const auto list : lists) count += (this->*list).size();
@@ -83,6 +88,18 @@ const LoadedImage& TemplateSet::operator[](std::size_t index) const {
   auto list = std::begin(lists);
   for (; index >= (this->**list).size(); ++list) index -= (this->**list).size();
   return *(this->**list)[index];
+}
+
+std::vector<std::uint32_t> things_of(const TemplateSet& template_set) {
+  std::map<std::string, std::uint32_t> by_label;
+  std::vector<std::uint32_t> things;
+  std::uint32_t count = 0;
+  for (std::size_t i = 0; i < template_set.size(); ++i) {
+    const LoadedImage& image = template_set[i];
+    const bool is_new = !image.is_labelled || by_label.try_emplace(image.label, count).second;
+    things.push_back(is_new ? count++ : by_label[image.label]);
+  }
+  return things;
 }
 
 TemplateSettings settings_of(const TemplateSet& template_set) {
@@ -117,8 +134,8 @@ SharedImage load_file(const std::string& file, const std::string& label, unsigne
 }
 
 SharedImage copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels, guint id,
-                        Fault& fault) {
-  const std::string name = label.empty() ? "sample" : label;
+                        Fault& fault, const char* unlabelled) {
+  const std::string name = label.empty() ? unlabelled : label;
   const auto refuse = [&](const std::string& reason) {
     fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
              "Cannot use the sample of the template '" + name + "': " + reason};
@@ -141,7 +158,9 @@ SharedImage copy_sample(GstSample* sample, const std::string& label, unsigned ma
   if (!copied) return refuse("there is no memory for its copy");
   Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
   gst_buffer_unref(copied);
-  return make_image({id, "", name, std::move(kept)});
+  LoadedImage image{id, "", name, std::move(kept)};
+  image.is_labelled = !label.empty();
+  return make_image(std::move(image));
 }
 
 bool load(TemplateSet& template_set, LoadedImages TemplateSet::*list,

@@ -4,6 +4,7 @@
 // format.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,10 +40,13 @@ struct LoadedImage {
   Mask mask{};
   std::optional<Masking> masking{};  ///< that has made the mask
   bool of_video = false;             ///< the first of several in the file
+  bool is_labelled = true;           ///< false: nobody has chosen the label
   TemplateRules rules{};             ///< of one of a folder
   std::string stamp{};               ///< of its file when it was read; of one of a folder
 
   const std::string& name() const { return file.empty() ? label : file; }
+  /// Its name among the samples of one label, UTF-8: a file's without extension, else the label.
+  std::string sample_name() const;
   /// Its format. The rows are in order, as a frame's.
   GstVideoInfo info() const;
   xcorr::Size size() const;
@@ -82,6 +86,10 @@ struct TemplateSet {
   bool operator==(const TemplateSet&) const = default;
 };
 
+/// For each template the number of what it shows, as of xcorr::keep_best_samples(): templates with
+/// one label are samples of one thing.
+std::vector<std::uint32_t> things_of(const TemplateSet& template_set);
+
 /// The settings from which this template set would be loaded.
 TemplateSettings settings_of(const TemplateSet& template_set);
 
@@ -96,11 +104,11 @@ bool load(TemplateSet& template_set, LoadedImages TemplateSet::*list,
 SharedImage read_image(const char* failure, const std::string& file, const std::string& label,
                        unsigned max_pixels, guint id, Fault& fault);
 
-/// One image. An empty label stands for the default: the file's name, or `sample`. Null with
+/// One image. An empty label stands for the default: the file's name, or `unlabelled`. Null with
 /// `fault`, as above.
 SharedImage load_file(const std::string& file, const std::string& label, unsigned max_pixels,
                       guint id, Fault& fault);
 SharedImage copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels, guint id,
-                        Fault& fault);
+                        Fault& fault, const char* unlabelled = "sample");
 
 }  // namespace cudaxcorr

@@ -56,7 +56,7 @@ xcorr::Status TrackSession::configure(xcorr::Size frame, const xcorr::MatchSetti
   if (asked.tracking.enabled)
     if (auto status = windows_.prepare(frame, match, asked.tracking); !status.ok()) return status;
   if (templates_.images != followed_) {
-    follower_.replace_templates(origins_of(*templates_.images, *followed_));
+    follower_.replace_templates(origins_of(*templates_.images, *followed_), templates_.things);
     followed_ = templates_.images;
   }
   follower_.configure(asked.tracking, asked.match,

@@ -76,6 +76,27 @@ TEST_F(MatcherTest, OnlyTheBestTemplateReports) {
   EXPECT_EQ(prepare(settings).code(), Code::invalid_argument);
 }
 
+/// Of one thing the best sample at each place, and no more than max_peaks; others as they are.
+TEST(KeepBestSamples, CountsPeaksByThing) {
+  const auto peak = [](std::uint32_t index, double x, double similarity) {
+    return Peak{index, x, 5, 10, 10, similarity, similarity, {x + 4.5, 9.5, 0, 1, 10, 10}};
+  };
+  const std::vector<Peak> all{peak(0, 10, 0.8), peak(0, 50, 0.9), peak(1, 11, 0.7),
+                              peak(2, 11, 0.9), peak(2, 80, 0.6)};
+  const std::vector<std::uint32_t> things{0, 1, 0};
+  const auto kept = [&](int max_peaks) {
+    std::vector<Peak> peaks = all;
+    keep_best_samples(peaks, things, 0.5, max_peaks);
+    std::vector<std::pair<int, double>> places;
+    for (const Peak& one : peaks) places.emplace_back(one.template_index, one.x);
+    return places;
+  };
+  using Places = std::vector<std::pair<int, double>>;
+  EXPECT_EQ(kept(9), (Places{{0, 50}, {1, 11}, {2, 11}, {2, 80}}));
+  EXPECT_EQ(kept(2), (Places{{0, 50}, {1, 11}, {2, 11}}));
+  EXPECT_EQ(kept(1), (Places{{0, 50}, {1, 11}}));  // of equal ones the first
+}
+
 TEST_F(MatcherTest, AnErrorKeepsTheOldBank) {
   ASSERT_TRUE(set({pattern.view()}).ok());
   ASSERT_TRUE(prepare().ok());

@@ -87,9 +87,9 @@ inline void take_value(Bytes& bytes, int depth, GValue* value) {
 
 inline GstStructure* take_structure(Bytes& bytes, int depth) {
   static constexpr const char* names[] = {
-      "analysed", "peaks", "label", "template", "template-id", "id", "x", "y", "width", "height",
-      "nx", "ny", "nwidth", "nheight", "center-x", "center-y", "angle", "scale", "corners", "score",
-      "state", "inverted", "lost",
+      "analysed", "peaks", "label", "sample", "template", "template-id", "id", "x", "y", "width",
+      "height", "nx", "ny", "nwidth", "nheight", "center-x", "center-y", "angle", "scale",
+      "corners", "score", "state", "inverted", "lost",
       // GLib keeps every name for ever, so they are not made of the input.
       "\"", "\\", "\x1f", "caf\xe9", "\xc3\xa4", "a b", ""};
   GstStructure* structure = gst_structure_new_empty("result");

@@ -47,6 +47,7 @@ Found found_in(GstBuffer* buffer) {
     fail_unless(gst_cuda_xcorr_get_peak(result, i, &peak));
     // These live as long as the buffer.
     peak.label = peak.GstCudaXCorrPeak::label;
+    peak.sample = peak.GstCudaXCorrPeak::sample;
     peak.state = peak.GstCudaXCorrPeak::state;
     found.peaks.push_back(peak);
   }

@@ -71,7 +71,7 @@ GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green,
 GstBuffer* make_frame(GstVideoFormat format, const Gray& image, const Gray& alpha);
 
 struct Peak : GstCudaXCorrPeak {
-  std::string label, state;
+  std::string label, sample, state;
 };
 
 struct Found {

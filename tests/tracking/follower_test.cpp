@@ -283,6 +283,35 @@ TEST_F(FollowerTest, TemplatesThatStayKeepTheirTargets) {
   EXPECT_EQ(targets[2].peak.template_index, 2);
 }
 
+TEST_F(FollowerTest, SamplesOfOneThingShareTargets) {
+  configure();
+  follower_.replace_templates(Origins(3), std::vector<std::uint32_t>{0, 1, 0});
+  for (int i = 0; i < 5; ++i)  // the third sees what the first does, more clearly in the end
+    see({peak(0, 10, 10), peak(1, 50, 50), peak(2, 11, 10, i < 3 ? 0.8 : 0.95)});
+  auto targets = follower_.targets();
+  ASSERT_EQ(targets.size(), 2);
+  EXPECT_EQ(targets[0].peak.template_index, 2);
+  EXPECT_EQ(targets[0].state, TrackState::tracked);
+  EXPECT_EQ(targets[1].peak.template_index, 1);
+  EXPECT_EQ(follower_.expectations(frame_ + 1).size(), 3);  // each sample looks for it
+
+  // A sample goes, and the other one goes on with the target.
+  follower_.replace_templates(Origins{0, 1}, std::vector<std::uint32_t>{0, 1});
+  targets = follower_.targets();
+  ASSERT_EQ(targets.size(), 2);
+  EXPECT_EQ(targets[0].id, 1);
+  EXPECT_EQ(targets[0].peak.template_index, 0);
+
+  // Two things turn out to be one: the targets of the first stay.
+  follower_.take_events();
+  follower_.replace_templates(Origins{0, 1}, std::vector<std::uint32_t>{0, 0});
+  const auto events = follower_.take_events();
+  ASSERT_EQ(events.size(), 1);
+  EXPECT_EQ(events[0].event, TrackEvent::dropped);
+  EXPECT_EQ(events[0].target.id, 2);
+  EXPECT_EQ(follower_.targets().at(0).id, 1);
+}
+
 TEST_F(FollowerTest, SwitchedOffItForgetsAndUsesNoIdAgain) {
   start(1);
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});

@@ -133,8 +133,10 @@ class XCORR_API Follower {
                  std::vector<double> zero_window_scores);
 
   /// Replaces the templates. `origins` gives for each the index that it had before, if it is not
-  /// new: such a template keeps its targets.
-  void replace_templates(std::span<const std::optional<std::size_t>> origins);
+  /// new: such a template keeps its targets. `things`: as of keep_best_samples(); templates that
+  /// show one thing have their targets in common. Empty: each shows another.
+  void replace_templates(std::span<const std::optional<std::size_t>> origins,
+                         std::span<const std::uint32_t> things = {});
 
   /// Ends all targets.
   void end();

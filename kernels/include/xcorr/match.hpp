@@ -134,6 +134,11 @@ struct Peak {
 /// the first. A suppressed peak suppresses none. The order stays.
 XCORR_API void keep_best_templates(std::vector<Peak>& peaks, double max_overlap);
 
+/// The same between samples: templates that show one thing. Of each thing at most `max_peaks` peaks
+/// stay. `things`: for each template the number of what it shows, from 0 and without gaps.
+XCORR_API void keep_best_samples(std::vector<Peak>& peaks, std::span<const std::uint32_t> things,
+                                 double max_overlap, int max_peaks);
+
 /// How well a template matches at every position.
 struct Response {
   Rect places;  ///< of its top-left corner in the frame; empty: it does not fit

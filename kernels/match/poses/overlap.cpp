@@ -43,6 +43,28 @@ double area_of(const Polygon& polygon) {
   return 0.5 * twice;
 }
 
+/// Keeps those peaks that `is_kept` accepts. It is asked about the most similar one first; the
+/// order stays.
+template <class IsKept>
+void keep_in_order(std::vector<Peak>& peaks, IsKept is_kept) {
+  std::vector<std::size_t> by_similarity(peaks.size());
+  std::iota(by_similarity.begin(), by_similarity.end(), 0);
+  std::ranges::stable_sort(by_similarity, std::ranges::greater{},
+                           [&](std::size_t i) { return peaks[i].similarity; });
+  std::vector<bool> stays(peaks.size());
+  for (const std::size_t i : by_similarity) stays[i] = is_kept(peaks[i]);
+  std::size_t i = 0;
+  std::erase_if(peaks, [&](const Peak&) { return !stays[i++]; });
+}
+
+/// Whether one of those of other templates lies there.
+bool is_suppressed(const Peak& peak, const std::vector<Peak>& by, double max_overlap) {
+  return std::ranges::any_of(by, [&](const Peak& other) {
+    return other.template_index != peak.template_index &&
+           overlap_of(other.pose, peak.pose) > max_overlap;
+  });
+}
+
 }  // namespace
 
 std::array<Corner, 4> corners_of(const Pose& pose) {
@@ -56,21 +78,24 @@ std::array<Corner, 4> corners_of(const Pose& pose) {
 }
 
 void keep_best_templates(std::vector<Peak>& peaks, double max_overlap) {
-  std::vector<std::size_t> by_similarity(peaks.size());
-  std::iota(by_similarity.begin(), by_similarity.end(), 0);
-  std::ranges::stable_sort(by_similarity, std::ranges::greater{},
-                           [&](std::size_t i) { return peaks[i].similarity; });
-  std::vector<std::size_t> kept;
-  for (const std::size_t i : by_similarity)
-    if (std::ranges::none_of(kept, [&](std::size_t k) {
-          return peaks[k].template_index != peaks[i].template_index &&
-                 overlap_of(peaks[k].pose, peaks[i].pose) > max_overlap;
-        }))
-      kept.push_back(i);
-  std::ranges::sort(kept);
-  std::vector<Peak> best;
-  for (const std::size_t i : kept) best.push_back(peaks[i]);
-  peaks = std::move(best);
+  std::vector<Peak> kept;
+  keep_in_order(peaks, [&](const Peak& peak) {
+    const bool is_best = !is_suppressed(peak, kept, max_overlap);
+    if (is_best) kept.push_back(peak);
+    return is_best;
+  });
+}
+
+void keep_best_samples(std::vector<Peak>& peaks, std::span<const std::uint32_t> things,
+                       double max_overlap, int max_peaks) {
+  std::vector<std::vector<Peak>> kept(things.size());
+  keep_in_order(peaks, [&](const Peak& peak) {
+    std::vector<Peak>& of_thing = kept[things[peak.template_index]];
+    const bool is_best =
+        std::ssize(of_thing) < max_peaks && !is_suppressed(peak, of_thing, max_overlap);
+    if (is_best) of_thing.push_back(peak);
+    return is_best;
+  });
 }
 
 double overlap_of(const Pose& a, const Pose& b) {

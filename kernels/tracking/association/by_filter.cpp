@@ -67,7 +67,7 @@ Peak peak_of(const RatedDetection& rated_detection, const Track& track) {
   const auto& [x, y, width, height] = rated_detection.box;
   const auto [across, down] = bounds_of({rated_detection.box, rated_detection.angle});
   return {
-      0,
+      track.target.peak.template_index,
       x + 0.5 * (width - across),
       y + 0.5 * (height - down),
       static_cast<int>(std::lround(across)),

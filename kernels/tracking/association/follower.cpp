@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "tracking/association/confidence.hpp"
@@ -36,9 +37,7 @@ std::vector<Peak> distinct(std::span<const Peak> peaks, int min_distance) {
   return kept;
 }
 
-TemplatePlace place_of(std::uint32_t index, const Peak& peak) {
-  return {index, peak.x, peak.y, 0, peak};
-}
+TemplatePlace place_of(const Peak& peak) { return {peak.template_index, peak.x, peak.y, 0, peak}; }
 
 /// With more targets of a template, filters would take longer than the rest of a frame.
 constexpr int most_filters = 4;
@@ -46,16 +45,19 @@ constexpr int most_filters = 4;
 }  // namespace
 
 struct __attribute__((visibility("hidden"))) Follower::Impl {
-  std::vector<std::vector<Peak>> by_template(std::vector<Peak> peaks) const;
+  std::vector<std::vector<Peak>> by_thing(const std::vector<Peak>& peaks) const;
+  void hand_over(std::span<const std::optional<std::size_t>> origins,
+                 std::span<const std::uint32_t> now);
   void schedule();
   void end();
-  void end(std::uint32_t index);
-  void note_events(std::uint32_t index);
+  void end(Targets& targets);
+  void note_events(const Targets& targets);
 
   TrackRules rules;
   MatchSettings match;
   std::vector<double> zero_window_scores;
-  std::vector<Targets> of_templates;  ///< one per template
+  std::vector<std::uint32_t> things;  ///< by template: what it shows
+  std::vector<Targets> of_things;
   std::vector<TargetEvent> events;
   std::uint64_t last_id = 0;
   bool whole_frame_due = true;
@@ -114,23 +116,44 @@ void Follower::configure(const TrackSettings& settings, const MatchSettings& mat
                   settings.by_filter() && filters_for(match).turns};
   impl_->zero_window_scores = std::move(zero_window_scores);
   if (match.method != impl_->match.method || match.prefilter_sigma != impl_->match.prefilter_sigma)
-    for (Targets& targets : impl_->of_templates) targets.forget_scores();
+    for (Targets& targets : impl_->of_things) targets.forget_scores();
   impl_->match = match;
   if (!settings.enabled || settings.by != before || impl_->rules.turns != turned) impl_->end();
   impl_->schedule();
 }
 
-void Follower::replace_templates(std::span<const std::optional<std::size_t>> origins) {
+/// Targets stay with a template that stays, and so with what it shows. The others end.
+void Follower::Impl::hand_over(std::span<const std::optional<std::size_t>> origins,
+                               std::span<const std::uint32_t> now) {
+  std::vector<Targets> handed(now.empty() ? 0 : std::ranges::max(now) + 1);
+  std::vector<bool> goes_on(of_things.size()), is_there(handed.size());
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    if (!origins[i] || is_there[now[i]] || goes_on[things[*origins[i]]]) continue;
+    goes_on[things[*origins[i]]] = is_there[now[i]] = true;
+    handed[now[i]] = std::move(of_things[things[*origins[i]]]);
+  }
+  for (std::size_t i = 0; i < of_things.size(); ++i)
+    if (!goes_on[i]) end(of_things[i]);
+  of_things = std::move(handed);
+  things.assign(now.begin(), now.end());
+}
+
+void Follower::replace_templates(std::span<const std::optional<std::size_t>> origins,
+                                 std::span<const std::uint32_t> things) {
+  std::vector<std::uint32_t> each(origins.size());
+  std::iota(each.begin(), each.end(), 0);
+  impl_->hand_over(origins, things.empty() ? each : things);
   const auto index_now = [&](std::uint32_t before) {
     const auto now = std::ranges::find(origins, before);
     return now == origins.end() ? no_template : static_cast<std::uint32_t>(now - origins.begin());
   };
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
-    if (index_now(i) == no_template) impl_->end(i);
-  std::vector<Targets> before =
-      std::exchange(impl_->of_templates, std::vector<Targets>(origins.size()));
-  for (std::size_t i = 0; i < origins.size(); ++i)
-    if (origins[i]) impl_->of_templates[i] = std::move(before[*origins[i]]);
+  for (std::uint32_t thing = 0; thing < impl_->of_things.size(); ++thing) {
+    const auto first = std::ranges::find(impl_->things, thing) - impl_->things.begin();
+    impl_->of_things[thing].renumber_templates([&](std::uint32_t before) {
+      const std::uint32_t now = index_now(before);
+      return now == no_template ? static_cast<std::uint32_t>(first) : now;
+    });
+  }
   // What a flush or a setting did is told with the next frame.
   for (TargetEvent& event : impl_->events)
     event.target.peak.template_index = index_now(event.target.peak.template_index);
@@ -139,7 +162,7 @@ void Follower::replace_templates(std::span<const std::optional<std::size_t>> ori
 }
 
 void Follower::Impl::end() {
-  for (std::uint32_t i = 0; i < of_templates.size(); ++i) end(i);
+  for (Targets& targets : of_things) end(targets);
   whole_frame_due = true;
 }
 
@@ -149,15 +172,15 @@ void Follower::end_of_filters() {
   if (impl_->rules.settings.by_filter()) impl_->end();
 }
 
-void Follower::Impl::end(std::uint32_t index) {
-  of_templates[index].end();
-  note_events(index);
+void Follower::Impl::end(Targets& targets) {
+  targets.end();
+  note_events(targets);
 }
 
 void Follower::interrupt() {
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
-    impl_->of_templates[i].interrupt();
-    impl_->note_events(i);
+  for (Targets& targets : impl_->of_things) {
+    targets.interrupt();
+    impl_->note_events(targets);
   }
   impl_->whole_frame_due = true;
 }
@@ -165,26 +188,20 @@ void Follower::interrupt() {
 std::vector<TemplatePlace> Follower::expectations(std::uint64_t frame) const {
   std::vector<TemplatePlace> expected;
   if (impl_->rules.settings.by_filter()) return expected;
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
+  for (std::uint32_t i = 0; i < impl_->things.size(); ++i)
     for (const auto& [place, reach, seen, frames] :
-         impl_->of_templates[i].places(frame, impl_->rules))
+         impl_->of_things[impl_->things[i]].places(frame, impl_->rules))
       expected.push_back({i, place.x, place.y, reach, seen, frames});
   return expected;
 }
 
 /// Best first, each place once.
-std::vector<std::vector<Peak>> Follower::Impl::by_template(std::vector<Peak> peaks) const {
-  std::ranges::sort(peaks, [](const Peak& a, const Peak& b) {
-    if (a.template_index != b.template_index) return a.template_index < b.template_index;
-    return a.similarity > b.similarity;
-  });
-  std::vector<std::vector<Peak>> sorted;
-  auto first = peaks.begin();
-  for (std::uint32_t i = 0; i < of_templates.size(); ++i) {
-    const auto last =
-        std::find_if(first, peaks.end(), [i](const Peak& p) { return p.template_index != i; });
-    sorted.push_back(distinct({first, last}, match.min_peak_distance));
-    first = last;
+std::vector<std::vector<Peak>> Follower::Impl::by_thing(const std::vector<Peak>& peaks) const {
+  std::vector<std::vector<Peak>> sorted(of_things.size());
+  for (const Peak& peak : peaks) sorted[things[peak.template_index]].push_back(peak);
+  for (std::vector<Peak>& of_thing : sorted) {
+    std::ranges::sort(of_thing, std::ranges::greater(), &Peak::similarity);
+    of_thing = distinct(of_thing, match.min_peak_distance);
   }
   return sorted;
 }
@@ -199,14 +216,13 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
          follow::confidence(filter_detections[i].psr), filter_detections[i].angle});
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
-  const auto sorted = impl_->by_template(std::move(peaks));
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+  const auto sorted = impl_->by_thing(peaks);
+  for (std::uint32_t i = 0; i < impl_->of_things.size(); ++i) {
     if (impl_->rules.settings.by_filter())
-      impl_->of_templates[i].update(frame, sorted[i], rated_detections, impl_->rules,
-                                    impl_->last_id);
+      impl_->of_things[i].update(frame, sorted[i], rated_detections, impl_->rules, impl_->last_id);
     else
-      impl_->of_templates[i].update(frame, sorted[i], impl_->rules, impl_->last_id);
-    impl_->note_events(i);
+      impl_->of_things[i].update(frame, sorted[i], impl_->rules, impl_->last_id);
+    impl_->note_events(impl_->of_things[i]);
   }
   impl_->schedule();
 }
@@ -217,9 +233,9 @@ std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame,
                                                     std::vector<Peak> peaks) const {
   std::vector<TargetBox> places;
   if (!impl_->rules.settings.by_filter()) return places;
-  const auto sorted = impl_->by_template(std::move(peaks));
-  for (std::size_t i = 0; i < impl_->of_templates.size(); ++i)
-    std::ranges::copy(impl_->of_templates[i].places_for_filters(frame, sorted[i], impl_->rules),
+  const auto sorted = impl_->by_thing(peaks);
+  for (std::size_t i = 0; i < impl_->of_things.size(); ++i)
+    std::ranges::copy(impl_->of_things[i].places_for_filters(frame, sorted[i], impl_->rules),
                       std::back_inserter(places));
   return places;
 }
@@ -227,23 +243,20 @@ std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame,
 std::vector<TargetBox> Follower::training_samples() const {
   std::vector<TargetBox> training_samples;
   if (!impl_->rules.settings.by_filter()) return training_samples;
-  for (const Targets& targets : impl_->of_templates)
+  for (const Targets& targets : impl_->of_things)
     std::ranges::copy(targets.training_samples(), std::back_inserter(training_samples));
   return training_samples;
 }
 
 std::vector<std::uint64_t> Follower::ids() const {
   std::vector<std::uint64_t> ids;
-  for (const Targets& targets : impl_->of_templates)
+  for (const Targets& targets : impl_->of_things)
     for (const Track& track : targets.tracks()) ids.push_back(track.target.id);
   return ids;
 }
 
-void Follower::Impl::note_events(std::uint32_t index) {
-  for (TargetEvent event : of_templates[index].events()) {
-    event.target.peak.template_index = index;
-    events.push_back(event);
-  }
+void Follower::Impl::note_events(const Targets& targets) {
+  std::ranges::copy(targets.events(), std::back_inserter(events));
 }
 
 std::vector<TargetEvent> Follower::take_events() { return std::exchange(impl_->events, {}); }
@@ -251,7 +264,7 @@ std::vector<TargetEvent> Follower::take_events() { return std::exchange(impl_->e
 /// A whole frame is due as soon as something is missing, and then at regular intervals.
 void Follower::Impl::schedule() {
   const bool was_incomplete =
-      std::exchange(incomplete, std::ranges::any_of(of_templates, [this](const Targets& targets) {
+      std::exchange(incomplete, std::ranges::any_of(of_things, [this](const Targets& targets) {
                       return !targets.complete(rules.max_targets);
                     }));
   // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
@@ -265,23 +278,23 @@ void Follower::Impl::schedule() {
 std::vector<TemplatePlace> Follower::found_again() const {
   std::vector<TemplatePlace> places;
   if (impl_->rules.settings.by_filter()) return places;
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
-    for (const Track& track : impl_->of_templates[i].tracks())
+  for (const Targets& targets : impl_->of_things)
+    for (const Track& track : targets.tracks())
       if (track.sought && track.candidate && track.candidate->detections == 1)
-        places.push_back(place_of(i, track.candidate->peak));
+        places.push_back(place_of(track.candidate->peak));
   return places;
 }
 
 void Follower::refuse(const TemplatePlace& place) {
-  impl_->of_templates[place.template_index].refuse({place.x, place.y});
+  impl_->of_things[impl_->things[place.template_index]].refuse({place.x, place.y});
 }
 
 std::vector<TemplatePlace> Follower::template_updates() const {
   std::vector<TemplatePlace> updates;
   if (!impl_->rules.settings.updates()) return updates;
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+  for (const Targets& of_thing : impl_->of_things) {
     const Peak* best = nullptr;
-    for (const Track& track : impl_->of_templates[i].tracks()) {
+    for (const Track& track : of_thing.tracks()) {
       const Peak& peak = track.target.peak;
       if (track.target.lost || track.target.state != TrackState::tracked ||
           peak.similarity < impl_->rules.settings.update_score || track.margin < margin_to_update ||
@@ -289,22 +302,22 @@ std::vector<TemplatePlace> Follower::template_updates() const {
         continue;
       if (!best || peak.similarity > best->similarity) best = &peak;
     }
-    if (best) updates.push_back(place_of(i, *best));
+    if (best) updates.push_back(place_of(*best));
   }
   return updates;
 }
 
 std::vector<Target> Follower::targets() const {
   std::vector<Target> targets;
-  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+  for (const Targets& of_thing : impl_->of_things) {
     const auto first = static_cast<std::ptrdiff_t>(targets.size());
-    for (const Track& track : impl_->of_templates[i].tracks()) {
+    for (const Track& track : of_thing.tracks()) {
       targets.push_back(track.target);
       Peak& peak = targets.back().peak;
-      peak.template_index = i;  // it may have had another index when it was detected
       if (track.sought && track.candidate) targets.back().candidate = track.candidate->peak;
       if (track.target.lost)
-        peak.score = impl_->rules.settings.by_filter() ? 0 : impl_->zero_window_scores[i];
+        peak.score =
+            impl_->rules.settings.by_filter() ? 0 : impl_->zero_window_scores[peak.template_index];
     }
     std::sort(targets.begin() + first, targets.end(), [](const Target& a, const Target& b) {
       if (a.lost != b.lost) return b.lost;

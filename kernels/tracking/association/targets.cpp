@@ -388,6 +388,15 @@ void Targets::end() {
   drop_all_but(0);
 }
 
+void Targets::renumber_templates(const std::function<std::uint32_t(std::uint32_t)>& now) {
+  const auto renumber = [&now](Peak& peak) { peak.template_index = now(peak.template_index); };
+  for (Track& track : tracks_) {
+    renumber(track.target.peak);
+    renumber(track.trace.peak);
+    if (track.candidate) renumber(track.candidate->peak);
+  }
+}
+
 void Targets::forget_scores() {
   distractors_.forget_all();
   for (Track& track : tracks_) {

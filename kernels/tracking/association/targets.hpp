@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Follows the targets of one template from frame to frame: decides which detected peak is which
-// target, and whether that is sure enough to be reported. docs/tracking.md has the rules.
+// Follows the targets of one thing, which one template shows or several, from frame to frame:
+// decides which detected peak is which target, and whether that is sure enough to be reported.
+// docs/tracking.md has the rules.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -51,7 +53,7 @@ struct RatedDetection {
 /// The parameters of an update.
 struct TrackRules {
   TrackSettings settings;
-  int max_targets = 1;   ///< of the template
+  int max_targets = 1;   ///< of the thing
   double threshold = 0;  ///< the least similarity of a target
   double floor = 0;      ///< the least similarity that was searched for
   Rect area{};           ///< what is searched of the frame
@@ -89,6 +91,9 @@ class Targets {
 
   /// All targets end.
   void end();
+
+  /// The templates of the peaks have other indices from now on.
+  void renumber_templates(const std::function<std::uint32_t(std::uint32_t)>& now);
 
   /// What was seen there for the first time is not a target that was lost.
   void refuse(Point place);
