@@ -7,6 +7,7 @@
 #include "common/fault.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/configure.h"
+#include "cudaxcorr/detections.h"
 #include "cudaxcorr/element.h"
 #include "matching/frame.h"
 
@@ -52,6 +53,11 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
     pass_unanalysed(self, frame, fault);
     return {};
   }
+  const bool detections = frame.requested.settings.search.tracking.detections;
+  if (detections && luma_type(element.format) != xcorr::ElementType::u8) {
+    pass_unanalysed(self, frame, "'track-detections' needs frames of 8 bits");
+    return {};
+  }
   if (on_gpu && context != element.context) {
     if (auto status = settle(self); !status.ok()) return status;
     if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
@@ -62,13 +68,15 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
     pass_unanalysed(self, frame, status.message().c_str());
     return {};
   }
-  if (!frame.requested.has_templates()) return {};  // what there was has been refused
+  if (!frame.requested.has_task()) return {};  // what there was has been refused
 
   frame.mapped = std::move(mapped);
   if (on_gpu) wait_for_writers(buffer);
   frame.in_gpu_memory = on_gpu;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
-  const auto status = element.analyser->begin(*frame.mapped, memory, element.number);
+  const auto status =
+      element.analyser->begin(*frame.mapped, memory, element.number,
+                              detections ? detections_of(buffer) : std::vector<DetectedBox>());
   frame.processing_ns = gst_util_get_timestamp() - begin;
   if (status.ok())
     respond(self, frame, memory);
@@ -83,6 +91,7 @@ xcorr::Status finish(GstCudaXCorr* self, FrameInFlight& frame) {
   const GstClockTime begin = gst_util_get_timestamp();
   if (auto status = analyser.finish(frame.targets); !status.ok()) return status;
   frame.events = analyser.take_events();
+  frame.labels = analyser.labels();
   post_warnings(self);
   frame.mapped.reset();
   frame.processing_ns += gst_util_get_timestamp() - begin;

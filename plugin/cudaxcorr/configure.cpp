@@ -77,7 +77,7 @@ xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
   refuse(self, asked, working);
   requested.template_set = working.template_set;
   reset(search, asked.search, working.search);
-  return requested.has_templates() ? element.analyser->configure(task_of(self, requested))
+  return requested.has_task() ? element.analyser->configure(task_of(self, requested))
                                    : xcorr::Status();
 }
 

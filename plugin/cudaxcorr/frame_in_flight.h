@@ -26,7 +26,10 @@ struct Snapshot {
   Settings settings;
   std::shared_ptr<const TemplateSet> template_set;  ///< null while the element is stopped
 
-  bool has_templates() const { return template_set && template_set->size() > 0; }
+  /// Whether there is anything to look for: templates, or what a detector finds.
+  bool has_task() const {
+    return template_set && (template_set->size() > 0 || settings.search.tracking.detections);
+  }
 };
 
 using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
@@ -34,7 +37,13 @@ using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
 struct FrameInFlight {
   explicit FrameInFlight(Snapshot taken) : requested(std::move(taken)) {}
 
-  Snapshot requested;  ///< without templates the frame passes unchanged
+  /// That the indices of targets are of.
+  const std::shared_ptr<const TemplateSet>& template_set() const {
+    return labels ? labels : requested.template_set;
+  }
+
+  Snapshot requested;  ///< without a task the frame passes unchanged
+  std::shared_ptr<const TemplateSet> labels;  ///< of what a detector has found, or null
   BufferPointer buffer{nullptr, gst_buffer_unref};
   bool due = false;                     ///< to be analysed
   bool in_gpu_memory = false;           ///< and read there, not downloaded

@@ -274,7 +274,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
     // The base class marks what leaves next as the discontinuity, which must be this buffer.
     if (GST_BUFFER_IS_DISCONT(base->queued_buf)) drain(self);
     FrameInFlight frame = arrive(self, base->queued_buf);
-    gst_base_transform_set_passthrough(base, !frame.requested.has_templates());
+    gst_base_transform_set_passthrough(base, !frame.requested.has_task());
     update_latency(self, frame.requested.settings.search.max_in_flight());
     GstBuffer* buffer = nullptr;
     GstFlowReturn flow =

@@ -68,7 +68,7 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
   Element& element = *self->element;
   const Settings& settings = frame.requested.settings;
   xcorr::Status status;
-  if (frame.requested.has_templates()) {
+  if (frame.requested.has_task()) {
     ++element.number;
     if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) {
       element.analyser->interrupt();
@@ -104,7 +104,7 @@ GstFlowReturn finish_oldest(GstCudaXCorr* self, GstBuffer** out) {
   FrameInFlight frame = std::move(oldest);
   element.frames.pop_front();
   if (!status.ok()) return fail(self, status);
-  if (frame.requested.has_templates()) publish(self, frame);
+  if (frame.requested.has_task()) publish(self, frame);
   // Before the frame itself is pushed: that may block in a sink that waits for this image's.
   element.response.push(frame.buffer.get(), frame.image.release());
   hold(self, frame);

@@ -204,6 +204,13 @@ std::vector<Property> track_rows() {
                  "Follow up to max-peaks targets of each template by ids that stay, "
                  "searching near the places where they are expected",
                  XCORR_AT(search.tracking.enabled)),
+      Rows::flag("track-detections", "Track detections",
+                 "Follow what a detector upstream finds, given as GstVideoRegionOfInterestMeta in "
+                 "all frames or some, instead of templates",
+                 XCORR_AT(search.tracking.detections)),
+      Rows::count("max-targets", "Maximum number of targets",
+                  "With 'track-detections', the maximum number of targets of each label", 1, 1024,
+                  XCORR_AT(search.max_targets)),
       Rows::choice("tracker", "Tracker",
                    "With 'track', what follows a target that a template has found", tracker_type(),
                    XCORR_AT(search.tracking.by)),

@@ -42,7 +42,7 @@ std::vector<LabelEvent> events_of(GstCudaXCorr* self, const FrameInFlight& frame
   GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
   auto events =
       element.label_events->update({running_time, utc_of(buffer).value_or(xcorr::unknown_time)},
-                                   buffer, caps, frame.requested.template_set, frame.targets);
+                                   buffer, caps, frame.template_set(), frame.targets);
   gst_caps_unref(caps);
   return events;
 }
@@ -67,7 +67,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
                            frame.backend,
                            frame.kernel,
                            frame.due,
-                           *frame.requested.template_set,
+                           *frame.template_set(),
                            frame.targets,
                            settings.events ? std::optional(std::span(events)) : std::nullopt};
   GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),

@@ -30,7 +30,7 @@ xcorr::Result<Analyser> Analyser::open(Devices devices, const xcorr::MatchSettin
 Analyser::Analyser(Devices devices, const PipelineContext& context, FrameSearch search)
     : devices_(std::move(devices)),
       context_(context),
-      parts_(Parts{std::move(search), TrackSession(device())}) {
+      parts_(Parts{std::move(search), TrackSession(device()), DetectionSession(device())}) {
   gst_video_info_init(&format_);
 }
 
@@ -45,6 +45,7 @@ Analyser::~Analyser() {
 void Analyser::set_format(const GstVideoInfo& format) {
   format_ = format;
   parts_->tracks.end();
+  parts_->detections.end();
   const CurrentContext current(device(), context_);  // may release the last reference to them
   std::ranges::fill(parts_->templates.live, nullptr);
   loaded_ = ready_ = false;
@@ -57,11 +58,25 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   ready_ = false;
-  if (auto status = load(task); !status.ok()) return status;
-  if (auto status = prepare(task); !status.ok()) return status;
+  if (task.search.tracking.detections != follows_detections()) {
+    parts_->tracks.end();
+    parts_->detections.end();
+  }
+  if (task.search.tracking.detections) {
+    if (auto status = parts_->detections.configure(frame_size(), task.search); !status.ok())
+      return status;
+  } else {
+    if (auto status = load(task); !status.ok()) return status;
+    if (auto status = prepare(task); !status.ok()) return status;
+  }
   asked_ = asked;
   task_ = task;
   ready_ = true;
+  if (follows_detections()) {
+    if (task.template_set->size() > 0)
+      warn("Detections are followed ('track-detections'), so templates are not searched for");
+    return {};
+  }
   for (std::string& text :
        warnings_of(asked, task, parts_->templates, format_, devices_.all.size()))
     warn(std::move(text));
@@ -89,7 +104,7 @@ bool Analyser::shall_be_live(const Task& task) const {
 }
 
 xcorr::Status Analyser::load(const Task& task) {
-  auto& [search, tracks, templates] = *parts_;
+  auto& [search, tracks, detections, templates] = *parts_;
   if (const std::size_t depth = task.search.max_in_flight(); depth != search.depth()) {
     loaded_ = false;  // not all matchers have the templates
     if (auto status = search.set_depth(depth, devices_.all); !status.ok()) return status;
@@ -112,7 +127,7 @@ xcorr::Status Analyser::load(const Task& task) {
 }
 
 xcorr::Status Analyser::prepare(const Task& task) {
-  const xcorr::Size frame{format_.width, format_.height};
+  const xcorr::Size frame = frame_size();
   xcorr::MatchSettings match = task.search.tracking.enabled
                                    ? xcorr::search_for_tracks(task.search.match)
                                    : task.search.match;
@@ -142,10 +157,14 @@ std::string Analyser::take_tuning() {
 }
 
 xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory,
-                              std::uint64_t number) {
+                              std::uint64_t number, std::vector<DetectedBox> detected) {
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   const xcorr::MatrixView view = luma_view(frame, memory);
+  if (follows_detections()) {
+    detected_frame_ = {view, number, std::move(detected)};
+    return {};
+  }
   return follows() ? parts_->tracks.begin(parts_->search, view, number)
                    : parts_->search.begin(view);
 }
@@ -154,6 +173,11 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   targets.clear();
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
+  if (follows_detections()) {
+    warn_of_work(parts_->detections.seconds(), "filters of targets");
+    const auto& [view, number, detected] = detected_frame_;
+    return parts_->detections.follow(view, number, detected, targets);
+  }
   if (follows()) {
     warn_of_work(parts_->tracks.seconds(), "filters of targets");
     return parts_->tracks.finish(parts_->search, targets, kernel_);
@@ -167,8 +191,13 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   return {};
 }
 
+std::vector<xcorr::TargetEvent> Analyser::take_events() {
+  return follows_detections() ? parts_->detections.take_events() : parts_->tracks.take_events();
+}
+
 bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
                        xcorr::Response& response) {
+  if (follows_detections()) return false;
   const CurrentContext current(device(), context_);
   const auto status = current.status().ok() ? parts_->search.respond(luma_view(frame, memory),
                                                                      template_index, response)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <gst/video/video.h>
 
 #include "common/mapped_frame.h"
+#include "matching/detection_session.h"
 #include "matching/devices.h"
 #include "matching/frame_search.h"
 #include "matching/loaded_templates.h"
@@ -66,17 +68,26 @@ class Analyser {
   std::string take_tuning();
 
   /// The stream has a gap before the next frame, so tracked targets may be anywhere in it.
-  void interrupt() { parts_->tracks.interrupt(); }
+  void interrupt() {
+    parts_->tracks.interrupt();
+    parts_->detections.interrupt();
+  }
 
   /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
   /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
   /// left out.
-  xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number);
+  /// `detected`: in this frame, by a detector, if these are followed.
+  xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,
+                      std::vector<DetectedBox> detected);
   /// What has become of targets since the last call.
-  std::vector<xcorr::TargetEvent> take_events() { return parts_->tracks.take_events(); }
+  std::vector<xcorr::TargetEvent> take_events();
 
   /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<xcorr::Target>& targets);
+  /// What the indices of detected targets are of; null where templates are searched for.
+  std::shared_ptr<const TemplateSet> labels() const {
+    return follows_detections() ? parts_->detections.labels() : nullptr;
+  }
 
   /// The scores of one template of the template set at every place of a frame that was begun. False
   /// if that fails; a warning says why.
@@ -88,7 +99,14 @@ class Analyser {
   struct Parts {
     FrameSearch search;
     TrackSession tracks;
+    DetectionSession detections;
     LoadedTemplates templates{};
+  };
+  /// Of which detections are followed.
+  struct DetectedFrame {
+    xcorr::MatrixView view;
+    std::uint64_t number;
+    std::vector<DetectedBox> detected;
   };
 
   Analyser(Devices devices, const PipelineContext& context, FrameSearch search);
@@ -98,7 +116,9 @@ class Analyser {
   void warn_of_work(double seconds, const char* what);
   xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
+  xcorr::Size frame_size() const { return {format_.width, format_.height}; }
   bool follows() const { return task_->search.tracking.enabled; }
+  bool follows_detections() const { return task_ && task_->search.tracking.detections; }
 
   Devices devices_;
   PipelineContext context_;
@@ -107,6 +127,7 @@ class Analyser {
   bool loaded_ = false;               ///< all parts have the templates
   std::optional<Task> asked_, task_;  ///< the latter is what of it can be done
   bool ready_ = false;                ///< for asked_ in this format
+  DetectedFrame detected_frame_;      ///< in flight
   std::string kernel_;
   std::vector<std::string> warnings_, told_;
   std::string told_tuning_;

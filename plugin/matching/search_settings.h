@@ -11,12 +11,15 @@ namespace cudaxcorr {
 struct SearchSettings {
   xcorr::MatchSettings match;
   xcorr::TrackSettings tracking;
+  int max_targets = 64;  ///< of detections with one label
   unsigned async_depth = 1;
 
   bool operator==(const SearchSettings&) const = default;
   /// How many frames may be in flight at once. With tracks it is one: where a track is searched
   /// depends on the frame before.
-  unsigned max_in_flight() const { return tracking.enabled ? 1 : async_depth; }
+  unsigned max_in_flight() const {
+    return tracking.enabled || tracking.detections ? 1 : async_depth;
+  }
 };
 
 }  // namespace cudaxcorr

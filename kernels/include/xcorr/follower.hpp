@@ -39,6 +39,9 @@ enum class FollowBy {
 
 struct TrackSettings {
   bool enabled = false;
+  /// What is followed are the detections of a detector, given as peaks of each frame in which it
+  /// ran, see peak_of_detection(). They are followed by filters.
+  bool detections = false;
   FollowBy by = FollowBy::automatic;
   int search_margin = 64;       ///< pixels around the predicted place, at least 1
   int redetect_interval = 10;   ///< frames between searches of whole frames, at least 1
@@ -52,13 +55,17 @@ struct TrackSettings {
   double update_score = 0.6;    ///< the least similarity (see Peak) for that
 
   bool operator==(const TrackSettings&) const = default;
-  bool by_filter() const { return enabled && by == FollowBy::filter; }
-  bool updates() const { return enabled && update > 0 && by != FollowBy::filter; }
+  bool by_filter() const { return enabled && (by == FollowBy::filter || detections); }
+  bool updates() const { return enabled && update > 0 && !by_filter(); }
 };
 
 /// The effective choice: template_ or filter. With poses templates are more exact; for more than
 /// four targets of a template filters take longer than the rest of a frame.
 XCORR_API FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match);
+
+/// A detection, as the follower takes it. `kind`: what was detected, numbered from 0; detections of
+/// one kind continue the targets of that kind, as peaks do those of a template.
+XCORR_API Peak peak_of_detection(std::uint32_t kind, const Box& box, double confidence);
 
 /// The settings of filters: angles are estimated where angles are searched.
 XCORR_API TrackerSettings filters_for(const MatchSettings& match);

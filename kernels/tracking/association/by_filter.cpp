@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "tracking/association/boxes.hpp"
 #include "tracking/association/targets.hpp"
 
 namespace xcorr::follow {
@@ -38,13 +39,6 @@ constexpr std::size_t peaks_to_try = 4;
 /// any other: what is taken for the target then may be anything, and shrinks on. Pixels; a target
 /// that was small from the first may have this share of its first size.
 constexpr double least_side = 10, least_share_of_size = 0.5;
-
-/// Two targets are not at one place: the intersection over union from which they are.
-constexpr double same_place = 0.5;
-
-Box box_of(const Peak& peak) {
-  return {peak.x, peak.y, static_cast<double>(peak.width), static_cast<double>(peak.height)};
-}
 
 /// Of a peak whose pose counts, as the template lies in it.
 TurnedBox turned_box_of(const Peak& peak) {
@@ -85,13 +79,6 @@ Box moved(const Box& box, double x, double y, const Rect& area) {
   return {x - box.width / 2, y - box.height / 2, box.width, box.height};
 }
 
-double overlap(const Box& a, const Box& b) {
-  const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
-  const double height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
-  if (width <= 0 || height <= 0) return 0;
-  return width * height / (a.width * a.height + b.width * b.height - width * height);
-}
-
 bool has_middle_in(const Box& box, const Rect& area) {
   const double x = box.x + box.width / 2, y = box.y + box.height / 2;
   return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
@@ -114,6 +101,17 @@ bool is_expected(const RatedDetection& rated_detection, const Track& track, std:
   const int half = static_cast<int>(std::max(track.last.box.width, track.last.box.height) / 2);
   return track.trace.distance(peak_of(rated_detection, track), frame) <=
          track.trace.reach(frame, half);
+}
+
+/// The best peaks; of detections, which are all as good, the nearest.
+std::vector<Peak> to_try(const Track& track, std::uint64_t frame, std::span<const Peak> peaks,
+                         const TrackRules& rules) {
+  std::vector<Peak> tried(peaks.begin(), peaks.end());
+  if (rules.settings.detections)
+    std::ranges::stable_sort(
+        tried, {}, [&](const Peak& peak) { return track.trace.distance(peak, frame); });
+  tried.resize(std::min(tried.size(), peaks_to_try));
+  return tried;
 }
 
 /// As of a peak: what is nearer to where a target is expected is worth more.
@@ -166,7 +164,7 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
       else
         add_again(track, track.last);
     }
-    for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try))) {
+    for (const Peak& peak : to_try(track, frame, peaks, rules)) {
       const double angle = rules.turns ? peak.pose.angle : 0;
       add(track, {track.last.box, angle}, peak.x + peak.width / 2.0, peak.y + peak.height / 2.0);
     }
@@ -179,11 +177,7 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
                      std::uint64_t& last_id) {
   begin_update(rules);
   follow(frame, rated_detections, rules);
-  count_missed(frame, rules);
-  for (Track& track : tracks_) {
-    if (track.sought) seek(track, frame, rated_detections, rules);
-    settle(track);
-  }
+  seek_and_settle(frame, rated_detections, rules);
   Detections detections;
   for (const Peak& peak : peaks) {
     const bool free = std::ranges::none_of(tracks_, [&](const Track& track) {
@@ -191,6 +185,20 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
     });
     if (free) detections.push_back(&peak);
   }
+  start_new_boxes(frame, detections, rules, last_id);
+}
+
+void Targets::seek_and_settle(std::uint64_t frame, std::span<const RatedDetection> rated_detections,
+                              const TrackRules& rules) {
+  count_missed(frame, rules);
+  for (Track& track : tracks_) {
+    if (track.sought) seek(track, frame, rated_detections, rules);
+    settle(track);
+  }
+}
+
+void Targets::start_new_boxes(std::uint64_t frame, const Detections& detections,
+                              const TrackRules& rules, std::uint64_t& last_id) {
   const std::size_t known = tracks_.size();
   start_new(frame, detections, rules, last_id);
   for (Track& track : std::span(tracks_).subspan(known)) {
@@ -206,7 +214,7 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
                      const TrackRules& rules) {
   std::vector<std::pair<Track*, const RatedDetection*>> seen;
   for (Track& track : tracks_) {
-    if (track.sought) continue;
+    if (track.sought || !track.target.lost || !may_go_on_alone(track)) continue;
     const auto any = [](const RatedDetection&) { return true; };
     if (const RatedDetection* rated_detection = best_of(track, frame, rated_detections, any))
       seen.emplace_back(&track, rated_detection);

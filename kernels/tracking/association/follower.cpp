@@ -76,9 +76,21 @@ Follower& Follower::operator=(Follower&&) noexcept = default;
 Follower::~Follower() = default;
 
 FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match) {
+  if (tracking.detections) return FollowBy::filter;
   if (tracking.by != FollowBy::automatic) return tracking.by;
   return match.poses.any() || match.max_peaks > most_filters ? FollowBy::template_
                                                              : FollowBy::filter;
+}
+
+Peak peak_of_detection(std::uint32_t kind, const Box& box, double confidence) {
+  return {kind,
+          box.x,
+          box.y,
+          static_cast<int>(std::lround(box.width)),
+          static_cast<int>(std::lround(box.height)),
+          confidence,
+          confidence,
+          {box.x + (box.width - 1) / 2, box.y + (box.height - 1) / 2, 0, 1, box.width, box.height}};
 }
 
 TrackerSettings filters_for(const MatchSettings& match) {
@@ -201,7 +213,8 @@ std::vector<std::vector<Peak>> Follower::Impl::by_thing(const std::vector<Peak>&
   for (const Peak& peak : peaks) sorted[things[peak.template_index]].push_back(peak);
   for (std::vector<Peak>& of_thing : sorted) {
     std::ranges::sort(of_thing, std::ranges::greater(), &Peak::similarity);
-    of_thing = distinct(of_thing, match.min_peak_distance);
+    // A detector has chosen already what is distinct.
+    if (!rules.settings.detections) of_thing = distinct(of_thing, match.min_peak_distance);
   }
   return sorted;
 }
@@ -218,7 +231,10 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_thing(peaks);
   for (std::uint32_t i = 0; i < impl_->of_things.size(); ++i) {
-    if (impl_->rules.settings.by_filter())
+    if (impl_->rules.settings.detections)
+      impl_->of_things[i].update_by_detections(frame, sorted[i], rated_detections, impl_->rules,
+                                               impl_->last_id);
+    else if (impl_->rules.settings.by_filter())
       impl_->of_things[i].update(frame, sorted[i], rated_detections, impl_->rules, impl_->last_id);
     else
       impl_->of_things[i].update(frame, sorted[i], impl_->rules, impl_->last_id);

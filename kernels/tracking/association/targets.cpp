@@ -333,8 +333,11 @@ void Targets::start_new(std::uint64_t frame, const Detections& detections, const
     Track track;
     track.target = {peak, 0, TrackState::tentative};
     track.trace = Trace(peak, frame);
-    track.trace.sure = confidence(
-        peak.similarity, margin(similarities, i, static_cast<std::size_t>(room) - 1, rules.floor));
+    track.trace.sure =
+        rules.settings.detections
+            ? peak.similarity
+            : confidence(peak.similarity,
+                         margin(similarities, i, static_cast<std::size_t>(room) - 1, rules.floor));
     track.target.confidence = track.trace.sure;
     if (track.target.confidence < rules.settings.min_confidence) continue;
     track.target.id = ++last_id;

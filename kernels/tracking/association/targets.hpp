@@ -36,6 +36,7 @@ struct Track {
   TurnedBox shadow;        ///< where it may be while it is lost: what its filter responds to most
   bool candidate_nearby = false;  ///< the candidate is there
   double template_width = 1;
+  int unconfirmed = 0;  ///< frames with detections since one was this target's
 
   /// Whether it was ever confirmed; else it may be dropped silently.
   bool entered() const { return sought || target.state != TrackState::tentative; }
@@ -83,6 +84,10 @@ class Targets {
   void update(std::uint64_t frame, std::span<const Peak> peaks,
               std::span<const RatedDetection> rated_detections, const TrackRules& rules,
               std::uint64_t& last_id);
+  /// The same with detections in place of peaks.
+  void update_by_detections(std::uint64_t frame, std::span<const Peak> detections,
+                            std::span<const RatedDetection> rated_detections,
+                            const TrackRules& rules, std::uint64_t& last_id);
   /// What the filters are to learn of the frame of the last update().
   std::vector<TargetBox> training_samples() const;
 
@@ -135,6 +140,13 @@ class Targets {
               const TrackRules& rules);
   void seek(Track& track, std::uint64_t frame, std::span<const RatedDetection> rated_detections,
             const TrackRules& rules) const;
+  std::vector<const Peak*> pair(std::uint64_t frame, std::span<const Peak> detections,
+                                std::span<const RatedDetection> rated_detections) const;
+  void seek_and_settle(std::uint64_t frame, std::span<const RatedDetection> rated_detections,
+                       const TrackRules& rules);
+  void start_new_boxes(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
+                       std::uint64_t& last_id);
+  bool may_go_on_alone(const Track& track) const;
   bool is_taken(const Track& by, const Box& box) const;
   bool is_of_another(const Track& track, const RatedDetection& rated_detection,
                      std::uint64_t frame) const;

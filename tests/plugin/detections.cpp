@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The property `track-detections`: what a detector finds, as region-of-interest metas, in some
+// frames or all, is followed by ids that stay.
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gst/video/gstvideometa.h>
+
+#include "support.hpp"
+
+namespace {
+
+constexpr int frame_width = 320, frame_height = 200, width = 28, height = 36;
+
+struct Thing {
+  int x, y;
+  unsigned look;  ///< the number of its texture
+  const char* label = "car";
+};
+
+struct Detected {
+  int x, y, width, height;
+  const char* label;
+  double confidence = 1;
+};
+
+Gray frame_of(std::initializer_list<Thing> things) {
+  Gray image = texture(frame_width, frame_height, 1);
+  for (const Thing& thing : things)
+    paste(image, texture(width, height, thing.look), thing.x, thing.y);
+  return image;
+}
+
+GstBuffer* detected_in(const Gray& image, const std::vector<Detected>& all) {
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
+  for (const Detected& one : all) {
+    auto* roi = gst_buffer_add_video_region_of_interest_meta(
+        buffer, one.label, static_cast<guint>(one.x), static_cast<guint>(one.y),
+        static_cast<guint>(one.width), static_cast<guint>(one.height));
+    if (one.confidence != 1)
+      gst_video_region_of_interest_meta_add_param(
+          roi,
+          gst_structure_new("detection", "confidence", G_TYPE_DOUBLE, one.confidence, nullptr));
+  }
+  return buffer;
+}
+
+std::vector<Detected> all_of(std::initializer_list<Thing> things) {
+  std::vector<Detected> all;
+  for (const Thing& thing : things) all.push_back({thing.x, thing.y, width, height, thing.label});
+  return all;
+}
+
+class Following : public Finder {
+ public:
+  explicit Following(const std::string& rest = "") : Finder("track-detections=true " + rest) {
+    set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  }
+  /// Detections of all things, or of none.
+  Found see(std::initializer_list<Thing> things, bool detector_runs = true) {
+    return find(
+        detected_in(frame_of(things), detector_runs ? all_of(things) : std::vector<Detected>()));
+  }
+};
+
+const Peak& at(const Found& found, double x, double y) {
+  for (const Peak& peak : found.peaks)
+    if (!peak.lost && std::hypot(peak.x - x, peak.y - y) < 6) return peak;
+  fail("nothing is at %f,%f", x, y);
+  return found.peaks.front();
+}
+
+GST_START_TEST(between_detections_it_is_followed) {
+  Following element;
+  guint64 car_id = 0, man_id = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Thing car{20 + 4 * i, 40, 7}, man{250 - 2 * i, 120, 9, "man"};
+    const Found found = element.see({car, man}, i % 5 == 0);
+    assert_equals_int(found.peaks.size(), 2);
+    const Peak &of_car = at(found, car.x, car.y), &of_man = at(found, man.x, man.y);
+    assert_text(of_car.label, "car");
+    assert_text(of_man.label, "man");
+    if (i == 0) {
+      car_id = of_car.id;
+      man_id = of_man.id;
+      fail_unless(car_id != man_id);
+    }
+    assert_equals_uint64(of_car.id, car_id);
+    assert_equals_uint64(of_man.id, man_id);
+    assert_text(of_car.state, i < 2 ? "tentative" : "tracked");
+    if (i % 5 == 0) assert_at(of_car, car.x, car.y);
+  }
+}
+GST_END_TEST
+
+/// Where they meet one hides the other, which the detector then does not see.
+GST_START_TEST(who_passes_whom) {
+  Following element;
+  std::map<unsigned, guint64> ids;
+  for (int i = 0; i < 50; ++i) {
+    const Thing behind{20 + 5 * i, 80, 7}, before{270 - 5 * i, 84, 9};
+    const bool hidden = std::abs(behind.x - before.x) < width * 2 / 3;
+    const Found found = element.find(
+        detected_in(frame_of({behind, before}), all_of({before, hidden ? before : behind})));
+    if (i == 10)
+      ids = {{7, at(found, behind.x, behind.y).id}, {9, at(found, before.x, before.y).id}};
+    if (i == 49) {
+      assert_equals_uint64(at(found, behind.x, behind.y).id, ids[7]);
+      assert_equals_uint64(at(found, before.x, before.y).id, ids[9]);
+      guint64 entered = 0;
+      GstStructure* stats = nullptr;
+      g_object_get(element.element, "stats", &stats, nullptr);
+      gst_structure_get_uint64(stats, "entered", &entered);
+      gst_structure_free(stats);
+      assert_equals_uint64(entered, 2);
+    }
+  }
+}
+GST_END_TEST
+
+/// It is found by what it looks like, not by where it was.
+GST_START_TEST(back_elsewhere) {
+  Following element("min-frames-for-lost=3");
+  const Thing other{240, 140, 9};
+  guint64 id = 0, id_of_other = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Found found = element.see({{60, 40, 7}, other});
+    id = at(found, 60, 40).id;
+    id_of_other = at(found, 240, 140).id;
+  }
+  for (int i = 0; i < 10; ++i) element.see({other});
+  Found found;
+  for (int i = 0; i < 6; ++i) found = element.see({{150, 90, 7}, other});
+  assert_equals_uint64(at(found, 150, 90).id, id);
+  assert_equals_uint64(at(found, 240, 140).id, id_of_other);
+}
+GST_END_TEST
+
+/// A filter alone would stay on the ground that it has learnt.
+GST_START_TEST(what_is_gone_is_lost) {
+  Following element;
+  const Thing other{240, 140, 9};
+  for (int i = 0; i < 20; ++i) element.see({{60, 40, 7}, other});
+  Found found;
+  for (int i = 0; i < 40; ++i) found = element.see({other});
+  assert_equals_int(found.peaks.size(), 2);
+  int lost = 0;
+  for (const Peak& peak : found.peaks) lost += peak.lost;
+  assert_equals_int(lost, 1);
+}
+GST_END_TEST
+
+GST_START_TEST(no_more_than_max_targets) {
+  Following element("max-targets=2");
+  const std::initializer_list<Thing> things = {
+      {10, 10, 7}, {100, 20, 8}, {200, 120, 9}, {60, 140, 10, "man"}};
+  for (int i = 0; i < 5; ++i) {
+    const Found found = element.see(things);
+    assert_equals_int(found.peaks.size(), 3);  // two of one label, one of the other
+  }
+}
+GST_END_TEST
+
+/// Boxes outside, of no size, of the whole frame, twice; not sure, or no number at all; thousands.
+GST_START_TEST(bad_detections) {
+  Following element;
+  const Thing car{60, 40, 7};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (int i = 0; i < 5; ++i) {
+    std::vector<Detected> all = all_of({car, car});
+    for (const Detected& bad :
+         std::initializer_list<Detected>{{400, 10, width, height, "car"},
+                                         {10, 300, width, height, "car"},
+                                         {20, 20, 0, 10, "car"},
+                                         {20, 20, 3, 3, "car"},
+                                         {0, 0, 100000, 100000, "car"},
+                                         {0, 0, -1, -1, "car"},
+                                         {150, 100, width, height, "car", 0.1},
+                                         {200, 100, width, height, "car", nan}})
+      all.push_back(bad);
+    const Found found = element.find(detected_in(frame_of({car}), all));
+    assert_equals_int(found.peaks.size(), 1);
+    assert_at(found.peaks[0], car.x, car.y);
+  }
+  std::vector<Detected> many;
+  for (int i = 0; i < 3000; ++i)
+    many.push_back({i % 290, (7 * i) % 160, width, height, i % 2 ? "car" : "man"});
+  const Found found = element.find(detected_in(frame_of({car}), many));
+  fail_unless(found.peaks.size() <= 128, "%d targets", static_cast<int>(found.peaks.size()));
+}
+GST_END_TEST
+
+/// Its own results are no detections of another element behind it.
+GST_START_TEST(results_are_no_detections) {
+  Following element;
+  const Thing car{60, 40, 7};
+  GstBuffer* out = element.pass(detected_in(frame_of({car}), all_of({car})));
+  int own = 0;
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             out, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    if (!gst_video_region_of_interest_meta_get_param(roi, "cudaxcorr")) continue;
+    ++own;
+    assert_equals_int(roi->id, 1);
+    assert_equals_string(g_quark_to_string(roi->roi_type), "car");
+  }
+  assert_equals_int(own, 1);
+  Following second;
+  assert_equals_int(second.find(out).peaks.size(), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(switched_on_and_off) {
+  const Thing car{60, 40, 7};
+  Finder element("threshold=0.9 subpixel=none template=" +
+                 save(texture(width, height, 7), "car.png"));
+  element.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  const auto see = [&] { return element.find(detected_in(frame_of({car}), all_of({car}))).peaks; };
+  assert_equals_uint64(see().at(0).id, 0);
+  element.set("track-detections", "true");
+  for (int i = 0; i < 3; ++i) assert_equals_uint64(see().at(0).id, 1);
+  GstMessage* warning = element.message(GST_MESSAGE_WARNING);
+  const std::string text = text_of(warning, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  fail_unless(text.find("track-detections") != std::string::npos, "%s", text.c_str());
+  element.set("track-detections", "false");
+  assert_equals_uint64(see().at(0).id, 0);
+  assert_text(see().at(0).label, "car");
+}
+GST_END_TEST
+
+/// Filters are of 8 bits.
+GST_START_TEST(deep_frames_pass) {
+  Finder element("track-detections=true");
+  element.set_format(GST_VIDEO_FORMAT_GRAY16_LE, frame_width, frame_height);
+  const Found found = element.find(make_frame(GST_VIDEO_FORMAT_GRAY16_LE, frame_of({{60, 40, 7}})));
+  fail_unless(!found.analysed);
+  const std::string text =
+      text_of(element.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  fail_unless(text.find("8 bits") != std::string::npos, "%s", text.c_str());
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* s = suite_create("detections");
+  TCase* tc = tcase_create("detections");
+  suite_add_tcase(s, tc);
+  tcase_add_test(tc, between_detections_it_is_followed);
+  tcase_add_test(tc, who_passes_whom);
+  tcase_add_test(tc, back_elsewhere);
+  tcase_add_test(tc, what_is_gone_is_lost);
+  tcase_add_test(tc, no_more_than_max_targets);
+  tcase_add_test(tc, bad_detections);
+  tcase_add_test(tc, results_are_no_detections);
+  tcase_add_test(tc, switched_on_and_off);
+  tcase_add_test(tc, deep_frames_pass);
+  return s;
+}
