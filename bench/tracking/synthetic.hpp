@@ -48,6 +48,9 @@ enum class Look { clouds, pieces };
 
 std::vector<SyntheticSequence> synthetic_sequences(Look look);
 
+/// A dozen people who walk through each other and behind two posts, in 640x360.
+SyntheticSequence crowd_sequence(std::uint32_t seed, int frames);
+
 inline constexpr int least_photograph_width = 320, least_photograph_height = 240;
 
 /// A part of one photograph moves over another one, among others of its own: it turns, grows,

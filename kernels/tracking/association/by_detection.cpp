@@ -20,8 +20,8 @@ constexpr double least_overlap = 0.3;
 /// average and is this sure; else the motion does.
 constexpr double least_share = 0.5, least_sure = 0.4;
 
-/// Where the detector sees others for so many frames and never this one, the filter has drifted.
-constexpr int most_unconfirmed = 25;
+/// A detection is a lost target if the target's filter responds to it with this share at least.
+constexpr double least_share_to_find = 0.6;
 
 /// A detector says the same twice: the overlap from which it does.
 constexpr double twice = 0.7;
@@ -45,37 +45,50 @@ Box expected_box(const Track& track, std::uint64_t frame) {
   return {x, y, track.last.box.width, track.last.box.height};
 }
 
+/// How well a detection fits a lost target, 0 to 1: what its filter says of that place.
+double likeness(const Track& track, const Peak& detection,
+                std::span<const RatedDetection> rated_detections) {
+  double best = 0;
+  for (const RatedDetection& rated : rated_detections)
+    if (rated.id == track.target.id && rated.confidence >= least_sure &&
+        rated.response >= least_share_to_find * track.trace.usual)
+      best = std::max(best, std::min(1.0, rated.response / track.trace.usual) *
+                                overlap(rated.box, box_of(detection)));
+  return best;
+}
+
 /// Each thing once. They come surest first.
 std::vector<Peak> distinct(std::span<const Peak> detections) {
   std::vector<Peak> kept;
   for (const Peak& one : detections.first(std::min(detections.size(), most_detections)))
-    if (std::ranges::none_of(kept, [&](const Peak& other) {
-          return overlap(box_of(one), box_of(other)) > twice;
-        }))
+    if (std::ranges::none_of(
+            kept, [&](const Peak& other) { return overlap(box_of(one), box_of(other)) > twice; }))
       kept.push_back(one);
   return kept;
 }
 
 }  // namespace
 
-/// The detection of each target, or null: so that the overlaps have the largest sum.
+/// The detection of each target, or null: so that what they have in common has the largest sum.
+/// That of targets in view are overlaps, and come before the likeness of lost ones.
 std::vector<const Peak*> Targets::pair(std::uint64_t frame, std::span<const Peak> detections,
                                        std::span<const RatedDetection> rated_detections) const {
   std::vector<const Peak*> paired(tracks_.size());
-  std::vector<std::size_t> rows;
+  if (detections.empty() || tracks_.empty()) return paired;
   std::vector<double> costs;
-  for (std::size_t i = 0; i < tracks_.size(); ++i) {
-    const Track& track = tracks_[i];
-    if (track.sought) continue;
+  for (const Track& track : tracks_) {
     const RatedDetection* rated = rated_of(track, rated_detections);
     const Box box = says_where(rated, track) ? rated->box : expected_box(track, frame);
-    rows.push_back(i);
-    for (const Peak& one : detections) costs.push_back(-overlap(box, box_of(one)));
+    for (const Peak& one : detections)
+      costs.push_back(track.sought ? -likeness(track, one, rated_detections)
+                                   : -overlap(box, box_of(one)) - 1);
+    if (!track.sought)
+      for (double& cost : std::span(costs).last(detections.size()))
+        if (cost > -1 - least_overlap) cost = 0;
   }
-  if (costs.empty()) return paired;
   const auto chosen = assign(costs, static_cast<int>(detections.size()), -least_overlap);
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    if (chosen[row] >= 0) paired[rows[row]] = &detections[chosen[row]];
+  for (std::size_t i = 0; i < tracks_.size(); ++i)
+    if (chosen[i] >= 0) paired[i] = &detections[chosen[i]];
   return paired;
 }
 
@@ -93,8 +106,14 @@ void Targets::update_by_detections(std::uint64_t frame, std::span<const Peak> al
     Peak peak = *paired[i];
     // What is usual is a filter's response.
     peak.similarity = rated ? std::clamp(rated->response, 0.0, 1.0) : track.trace.usual;
-    take_detection(track, peak,
-                   std::max(paired[i]->similarity, rated ? rated->confidence : 0), frame, rules);
+    const double sure = std::max(paired[i]->similarity, rated ? rated->confidence : 0);
+    if (track.sought) {
+      track.candidate.emplace(peak, frame).sure = sure;
+      track.of_candidate = {box_of(peak)};
+      move_to_candidate(track);
+    } else {
+      take_detection(track, peak, sure, frame, rules);
+    }
     if (!track.target.lost) track.last = track.shadow = {box_of(peak)};
   }
   follow(frame, rated_detections, rules);
@@ -102,21 +121,20 @@ void Targets::update_by_detections(std::uint64_t frame, std::span<const Peak> al
 
   Detections free;
   for (const Peak& one : detections) {
-    const bool is_taken =
-        std::ranges::find(paired, &one) != paired.end() ||
-        std::ranges::any_of(tracks_, [&](const Track& track) {
-          return (!track.target.lost || track.candidate) &&
-                 overlap((track.candidate ? track.of_candidate : track.last).box, box_of(one)) >
-                     same_place;
-        });
+    const bool is_taken = std::ranges::find(paired, &one) != paired.end() ||
+                          std::ranges::any_of(tracks_, [&](const Track& track) {
+                            return (!track.target.lost || track.candidate) &&
+                                   overlap((track.candidate ? track.of_candidate : track.last).box,
+                                           box_of(one)) > same_place;
+                          });
     if (!is_taken) free.push_back(&one);
   }
   start_new_boxes(frame, free, rules, last_id);
 }
 
 /// With detections a filter alone is not believed for ever, and a new target not at all.
-bool Targets::may_go_on_alone(const Track& track) const {
-  return track.entered() ? track.unconfirmed <= most_unconfirmed : track.unconfirmed == 0;
+bool Targets::may_go_on_alone(const Track& track, const TrackRules& rules) const {
+  return track.unconfirmed < (track.entered() ? rules.settings.min_frames_for_lost : 1);
 }
 
 }  // namespace xcorr::follow

@@ -108,8 +108,8 @@ std::vector<Peak> to_try(const Track& track, std::uint64_t frame, std::span<cons
                          const TrackRules& rules) {
   std::vector<Peak> tried(peaks.begin(), peaks.end());
   if (rules.settings.detections)
-    std::ranges::stable_sort(
-        tried, {}, [&](const Peak& peak) { return track.trace.distance(peak, frame); });
+    std::ranges::stable_sort(tried, {},
+                             [&](const Peak& peak) { return track.trace.distance(peak, frame); });
   tried.resize(std::min(tried.size(), peaks_to_try));
   return tried;
 }
@@ -214,7 +214,7 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
                      const TrackRules& rules) {
   std::vector<std::pair<Track*, const RatedDetection*>> seen;
   for (Track& track : tracks_) {
-    if (track.sought || !track.target.lost || !may_go_on_alone(track)) continue;
+    if (track.sought || !track.target.lost || !may_go_on_alone(track, rules)) continue;
     const auto any = [](const RatedDetection&) { return true; };
     if (const RatedDetection* rated_detection = best_of(track, frame, rated_detections, any))
       seen.emplace_back(&track, rated_detection);

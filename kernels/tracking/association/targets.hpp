@@ -146,7 +146,7 @@ class Targets {
                        const TrackRules& rules);
   void start_new_boxes(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
                        std::uint64_t& last_id);
-  bool may_go_on_alone(const Track& track) const;
+  bool may_go_on_alone(const Track& track, const TrackRules& rules) const;
   bool is_taken(const Track& by, const Box& box) const;
   bool is_of_another(const Track& track, const RatedDetection& rated_detection,
                      std::uint64_t frame) const;
