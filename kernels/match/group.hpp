@@ -118,6 +118,7 @@ class TemplateGroup {
   /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 
+  // In group_run.cpp.
   void adopt(const MatchFrame& frame);
   /// How many of the first templates have all that are searched.
   int searched_end() const { return searched_.back().second; }
