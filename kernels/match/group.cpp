@@ -33,7 +33,7 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   TemplateGroup group;
   group.device_ = device;
   group.problem_ = problem;
-  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].source});
+  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].pixels});
   group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
   if (prefilter_sigma > 0) {  // of planes one by one
@@ -178,24 +178,18 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
 Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchResults& results,
                            Stream stream) {
   if (Status s = load_mask(bank[members_.front().index].mask, stream); !s.ok()) return s;
-  const int count = static_cast<int>(members_.size());
-  for (int i = 0; i < count; ++i) {
-    const BankTemplate& t = bank[members_[i].index];
-    // What blends into it may still be enqueued on a stream of the caller's.
-    if (t.source)
-      if (Status s = t.source->wait(); !s.ok()) return s;
-    if (Status s = load_planes(i, t.source ? t.source->view() : view_of(t), stream); !s.ok())
-      return s;
-  }
-  return sum_up(0, count, results, stream);
+  // What blends into them may still be enqueued on a stream of the caller's.
+  for (const Member& member : members_)
+    if (Status s = member.pixels->wait(); !s.ok()) return s;
+  return refresh(results, stream);
 }
 
 Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
   int first = 0, end = 0;
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    const auto& [index, live, version] = members_[i];
-    if (!live || version == live->version()) continue;
-    if (Status s = load_planes(i, live->view(), stream); !s.ok()) return s;
+    const auto& [index, pixels, version] = members_[i];
+    if (version == pixels->version()) continue;
+    if (Status s = load_planes(i, pixels->view(), stream); !s.ok()) return s;
     if (end == 0) first = i;
     end = i + 1;
   }
@@ -263,8 +257,7 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
   if (state_)
     if (Status s = state_->set_rights(operands(), stream); !s.ok()) return s;
   // Only now: what failed on the way is tried again with the next frame.
-  for (int i = first; i < first + count; ++i)
-    if (Member& member = members_[i]; member.live) member.version = member.live->version();
+  for (int i = first; i < first + count; ++i) members_[i].version = members_[i].pixels->version();
   return {};
 }
 

@@ -65,8 +65,8 @@ class TemplateGroup {
   /// A template of the group.
   struct Member {
     std::uint32_t index;  ///< in the bank
-    std::shared_ptr<const LivePixels> live;
-    std::uint64_t version = 0;  ///< the version of `live` that is loaded
+    std::shared_ptr<const TemplatePixels> pixels;
+    std::optional<std::uint64_t> version = {};  ///< of them, that is loaded
   };
 
   /// `problem`: that of the group; its products and layout are still to be chosen.

@@ -46,8 +46,8 @@ struct Single {
 };
 
 bool is_same(const BankTemplate& a, const BankTemplate& b) {
-  return a.type == b.type && a.size == b.size && a.live == b.live && a.pixels == b.pixels &&
-         a.color == b.color && a.mask == b.mask;
+  if (a.type != b.type || a.size != b.size || a.live != b.live || a.mask != b.mask) return false;
+  return a.live || std::ranges::equal(bytes_of(*a.pixels), bytes_of(*b.pixels));
 }
 
 Result<Matcher> matcher_of(const Device& device, const BankTemplate& t) {
@@ -59,7 +59,7 @@ Result<Matcher> matcher_of(const Device& device, const BankTemplate& t) {
   };
   std::vector<MatrixView> masks;
   if (!t.mask.empty()) masks.push_back(rows(t.mask.data(), ElementType::u8));
-  const MatrixView pixels = view_of(t);
+  const MatrixView pixels = t.pixels->view();
   const Status status = t.live ? matcher.value().set_templates({&t.live, 1}, masks)
                                : matcher.value().set_templates({&pixels, 1}, masks);
   if (!status.ok()) return status;

@@ -98,13 +98,11 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
     return s;
   if (Status s = choose_into(made.smooth_, {t.size, t.type}, device); !s.ok()) return s;
   if (Status s = made.allocate(t, stream); !s.ok()) return s;
-  made.live_ = t.source;
-  if (t.source) {
-    // What blends into it may still be enqueued on a stream of the caller's.
-    if (Status s = t.source->wait(); !s.ok()) return s;
-    made.version_ = t.source->version();
-  }
-  if (Status s = made.load(t.source ? t.source->view() : view_of(t), stream); !s.ok()) return s;
+  if (t.live) made.live_ = t.pixels;
+  // What blends into it may still be enqueued on a stream of the caller's.
+  if (Status s = t.pixels->wait(); !s.ok()) return s;
+  made.version_ = t.pixels->version();
+  if (Status s = made.load(t.pixels->view(), stream); !s.ok()) return s;
   if (Status s = made.choose_levels(range, frame, stream); !s.ok()) return s;
   return made;
 }

@@ -94,7 +94,7 @@ class PoseTemplate {
     std::vector<WarpedTemplateSums> sums;
   };
   /// An image of the top level.
-  struct Image final : LivePixels {
+  struct Image final : TemplatePixels {
     MatrixView view() const override { return pixels; }
     std::uint64_t version() const override { return made; }
 
@@ -181,8 +181,8 @@ class PoseTemplate {
   const Variant<stage::Smooth>* smooth_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
   std::vector<TopScale> top_;
-  std::shared_ptr<const LivePixels> live_;  ///< null for templates that do not change
-  std::uint64_t version_ = 0;               ///< of it, that is loaded
+  std::shared_ptr<const TemplatePixels> live_;  ///< null for templates that do not change
+  std::uint64_t version_ = 0;                   ///< of it, that is loaded
 };
 
 }  // namespace xcorr

@@ -88,7 +88,7 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
       image.pixels.color[plane] = {pixels + plane * top.warped.plane() * element(), row};
     image.made = version_;
     image.index = bank.images.size();
-    bank.images.push_back({type_, size, {}, nullptr, top.images.back(), std::move(mask)});
+    bank.images.push_back({type_, size, top.images.back(), std::move(mask)});
     bank.poses.push_back({static_cast<int>(i), scale});
   }
   top_.push_back(std::move(top));
