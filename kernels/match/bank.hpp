@@ -38,6 +38,11 @@ std::shared_ptr<const TemplatePixels> host_pixels(const MatrixView& view);
 /// The bytes of such a copy: its luma, then the planes of its colour, if it has any.
 std::span<const std::byte> bytes_of(const TemplatePixels& in_host_memory);
 
+/// Sets the templates of a matcher, checked before, whose pixels others may share.
+struct SharedBank {
+  static Status give(Matcher& matcher, std::vector<BankTemplate> bank);
+};
+
 /// A plane of a picture that is compared by so many. A gray one is gray in all of them.
 MatrixView plane_of(const MatrixView& picture, int plane, int planes);
 
