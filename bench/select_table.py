@@ -3,7 +3,7 @@
 """Makes kernels/select/select_table.inc, from which the selector takes the variant for a correlation or a match.
 
 Reads what `checkcorr --bench --output=csv` wrote, and the table of the paper's section 5.5
-(results/paper-table1.csv), which counts where nothing was measured. Of each measured problem it
+(results/paper-table1.csv), which counts where nothing was measured. Of each measured problem a line
 lists how much slower than the best one variants were, those that are worth choosing somewhere. Of a
 problem that was measured on several devices the last one counts, on one device the last result.
 Cases whose names begin with "held-" are left out: tests/select_test.cpp judges the choice by them.
@@ -111,20 +111,21 @@ def table(times, guidelines):
     good = {(problem.match, problem.backend, name) for problem, each in slowdowns.items()
             for name in worth_choosing(each, KINDS['match' if problem.match else 'correlate'])}
     names = sorted({name for _, _, name in good})
-    lines, listed = [], []
+    lines, listed, count = [], [], 0
     for problem, each in slowdowns.items():
         mine = [(names.index(name), round(100 * log)) for name, log in sorted(each.items())
                 if (problem.match, problem.backend, name) in good]
         lines.append(f'    {{{str(problem.match).lower()}, Backend::{problem.backend}, ElementType::{problem.type}, Form::{problem.form}, '
                      f'{problem.right_pixels}, {problem.shifts}, {problem.lefts}, {problem.rights}, '
-                     f'{problem.share}, {len(listed)}, {len(mine)}}},\n')
-        listed += mine
+                     f'{problem.share}, {count}, {len(mine)}}},\n')
+        listed.append('    ' + ', '.join(f'{{{index}, {percent}}}' for index, percent in mine) + ',\n')
+        count += len(mine)
     return (HEADER
             + 'constexpr const char* variants[] = {\n'
             + ''.join(f'    "{name}",\n' for name in names) + '};\n'
             + 'constexpr Measured measured[] = {\n' + ''.join(lines) + '};\n'
             + 'constexpr Slowdown slowdowns[] = {\n'
-            + ''.join(f'    {{{index}, {percent}}},\n' for index, percent in listed) + '};\n'
+            + ''.join(listed) + '};\n'
             + 'constexpr Guideline guidelines[] = {\n' + ''.join(guidelines) + '};\n')
 
 

@@ -19,9 +19,6 @@ inline Status check(cudaError_t error, std::string_view what) {
   return {code, std::string(what) + ": " + cudaGetErrorString(error)};
 }
 
-/// To be called after every launch.
-inline Status launched(const char* kernel) { return check(cudaGetLastError(), kernel); }
-
 /// Lets a kernel be launched on the current device with that much dynamic shared memory. The limit
 /// is never lowered, or a launch that another thread is about to make would fail.
 Status raise_shared_limit(const void* kernel, std::size_t bytes, const char* name);

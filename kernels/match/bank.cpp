@@ -50,10 +50,30 @@ Status check_mask(const MatrixView& mask, Size size, std::size_t index) {
   return check_rows(mask, name);
 }
 
-class SharedTemplate final : public LivePixels {
+class HostPixels final : public TemplatePixels {
  public:
-  explicit SharedTemplate(std::shared_ptr<const LiveTemplate> shared)
-      : shared_(std::move(shared)) {}
+  explicit HostPixels(const MatrixView& view) : bytes_(dense_copy(view)) {
+    const auto row = static_cast<std::ptrdiff_t>(view.size.width * size_of(view.type));
+    const std::size_t luma = bytes_.size();
+    if (view.has_color()) {
+      const std::vector<std::byte> color = dense_color(view);
+      bytes_.insert(bytes_.end(), color.begin(), color.end());
+    }
+    view_ = {bytes_.data(), view.type, view.size, row};
+    for (std::size_t i = 0; view.has_color() && i < color_planes; ++i)
+      view_.color[i] = {bytes_.data() + (1 + i) * luma, row};
+  }
+  HostPixels(const HostPixels&) = delete;
+  MatrixView view() const override { return view_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  MatrixView view_;
+};
+
+class LivePixels final : public TemplatePixels {
+ public:
+  explicit LivePixels(std::shared_ptr<const LiveTemplate> shared) : shared_(std::move(shared)) {}
   MatrixView view() const override { return shared_->view(); }
   std::uint64_t version() const override { return shared_->version(); }
   Status wait() const override { return shared_->wait(); }
@@ -93,13 +113,14 @@ MatrixView plane_of(const MatrixView& picture, int plane, int planes) {
   return one;
 }
 
-MatrixView view_of(const BankTemplate& t) {
-  const auto row = static_cast<std::ptrdiff_t>(t.size.width * size_of(t.type));
-  MatrixView view{t.pixels.data(), t.type, t.size, row};
-  if (!t.color.empty())
-    for (int i = 0; i < color_planes; ++i)
-      view.color[i] = {t.color.data() + i * row * t.size.height, row};
-  return view;
+std::shared_ptr<const TemplatePixels> host_pixels(const MatrixView& view) {
+  return std::make_shared<HostPixels>(view);
+}
+
+std::span<const std::byte> bytes_of(const TemplatePixels& in_host_memory) {
+  const MatrixView view = in_host_memory.view();
+  const std::size_t luma = view.size.area() * size_of(view.type);
+  return {static_cast<const std::byte*>(view.data), view.has_color() ? 4 * luma : luma};
 }
 
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
@@ -107,8 +128,7 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
   std::vector<BankTemplate> bank;
   for (const MatrixView& view : views) {
     if (Status status = check_view(view, bank.size()); !status.ok()) return status;
-    bank.push_back({view.type, view.size, dense_copy(view), nullptr});
-    if (view.has_color()) bank.back().color = dense_color(view);
+    bank.push_back({view.type, view.size, host_pixels(view)});
   }
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
@@ -125,7 +145,7 @@ Result<std::vector<BankTemplate>> make_bank(
     if (live->device().backend != device.backend || live->device().ordinal != device.ordinal)
       return Status(Code::invalid_argument, name + " lives on another device");
     bank.push_back(
-        {live->view().type, live->view().size, {}, live, std::make_shared<SharedTemplate>(live)});
+        {live->view().type, live->view().size, std::make_shared<LivePixels>(live), {}, live});
   }
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;

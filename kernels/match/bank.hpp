@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The templates of a matcher: dense copies in host memory, or those that live on the device.
+// The templates of a matcher. Their pixels have one owner, whatever shares the templates: a dense
+// copy in host memory, or what lives on the device.
 #pragma once
 
 #include <map>
@@ -13,13 +14,13 @@
 
 namespace xcorr {
 
-/// A template in device memory, that may change.
-class LivePixels {
+/// A template's pixels, dense: in host memory for good, or in device memory, where they may change.
+class TemplatePixels {
  public:
-  virtual ~LivePixels() = default;
+  virtual ~TemplatePixels() = default;
   virtual MatrixView view() const = 0;
   /// Another one when they have changed.
-  virtual std::uint64_t version() const = 0;
+  virtual std::uint64_t version() const { return 0; }
   /// Waits for what changes them on another stream.
   virtual Status wait() const { return {}; }
 };
@@ -27,19 +28,23 @@ class LivePixels {
 struct BankTemplate {
   ElementType type;
   Size size;
-  std::vector<std::byte> pixels;  ///< dense; empty: they are in `source`
-  std::shared_ptr<const LiveTemplate> live;
-  std::shared_ptr<const LivePixels> source = {};  ///< of a live template, or others on the device
+  std::shared_ptr<const TemplatePixels> pixels;
   std::vector<std::uint8_t> mask = {};  ///< see stages/match/mask.hpp; empty: all pixels count
-  /// Its planes, dense, one after the other; empty: it is gray.
-  std::vector<std::byte> color = {};
+  std::shared_ptr<const LiveTemplate> live = {};  ///< whose pixels they are
+};
+
+/// Owns a copy.
+std::shared_ptr<const TemplatePixels> host_pixels(const MatrixView& view);
+/// The bytes of such a copy: its luma, then the planes of its colour, if it has any.
+std::span<const std::byte> bytes_of(const TemplatePixels& in_host_memory);
+
+/// Sets the templates of a matcher, checked before, whose pixels others may share.
+struct SharedBank {
+  static Status give(Matcher& matcher, std::vector<BankTemplate> bank);
 };
 
 /// A plane of a picture that is compared by so many. A gray one is gray in all of them.
 MatrixView plane_of(const MatrixView& picture, int plane, int planes);
-
-/// Of one whose pixels are in host memory.
-MatrixView view_of(const BankTemplate& t);
 
 /// Copies the views and the masks, see Matcher::set_templates(). Errors: invalid_argument.
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,

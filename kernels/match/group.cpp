@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a group is made: its variants, its memory, its templates.
 #include "match/group.hpp"
 
 #include <string_view>
-
-#include "stages/match/score.hpp"
 
 namespace xcorr {
 namespace {
@@ -17,12 +17,6 @@ constexpr double most_products = 1e14, most_products_of_others = 5e12;
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
 
-/// For the stages that find candidates or place them: a threshold lowered so far that rounding of
-/// their scores loses no peak. MatchPlan::collect() applies the threshold to exact scores.
-double relaxed(double threshold, ElementType products) {
-  return threshold - (products == ElementType::f32 ? noise_share : 1e-6);
-}
-
 Status make_block(Block& block, Backend backend, std::size_t bytes) {
   auto made = Block::make(backend, bytes);
   if (made.ok()) block = std::move(made.value());
@@ -30,8 +24,6 @@ Status make_block(Block& block, Backend backend, std::size_t bytes) {
 }
 
 }  // namespace
-
-// ---- making ---------------------------------------------------------------------------------
 
 Result<TemplateGroup> TemplateGroup::make(const Device& device,
                                           const std::vector<BankTemplate>& bank,
@@ -41,7 +33,7 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   TemplateGroup group;
   group.device_ = device;
   group.problem_ = problem;
-  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].source});
+  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].pixels});
   group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
   if (prefilter_sigma > 0) {  // of planes one by one
@@ -183,29 +175,21 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
          coarse_search_->workspace_bytes(p.coarse_searching(first_image_), device_));
 }
 
-// ---- templates ------------------------------------------------------------------------------
-
 Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchResults& results,
                            Stream stream) {
   if (Status s = load_mask(bank[members_.front().index].mask, stream); !s.ok()) return s;
-  const int count = static_cast<int>(members_.size());
-  for (int i = 0; i < count; ++i) {
-    const BankTemplate& t = bank[members_[i].index];
-    // What blends into it may still be enqueued on a stream of the caller's.
-    if (t.source)
-      if (Status s = t.source->wait(); !s.ok()) return s;
-    if (Status s = load_planes(i, t.source ? t.source->view() : view_of(t), stream); !s.ok())
-      return s;
-  }
-  return sum_up(0, count, results, stream);
+  // What blends into them may still be enqueued on a stream of the caller's.
+  for (const Member& member : members_)
+    if (Status s = member.pixels->wait(); !s.ok()) return s;
+  return refresh(results, stream);
 }
 
 Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
   int first = 0, end = 0;
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    const auto& [index, live, version] = members_[i];
-    if (!live || version == live->version()) continue;
-    if (Status s = load_planes(i, live->view(), stream); !s.ok()) return s;
+    const auto& [index, pixels, version] = members_[i];
+    if (version == pixels->version()) continue;
+    if (Status s = load_planes(i, pixels->view(), stream); !s.ok()) return s;
     if (end == 0) first = i;
     end = i + 1;
   }
@@ -273,231 +257,8 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
   if (state_)
     if (Status s = state_->set_rights(operands(), stream); !s.ok()) return s;
   // Only now: what failed on the way is tried again with the next frame.
-  for (int i = first; i < first + count; ++i)
-    if (Member& member = members_[i]; member.live) member.version = member.live->version();
+  for (int i = first; i < first + count; ++i) members_[i].version = members_[i].pixels->version();
   return {};
-}
-
-// ---- a frame --------------------------------------------------------------------------------
-
-void TemplateGroup::adopt(const MatchFrame& frame) {
-  problem_.correlate.left_pitch = frame.pitch;
-  problem_.correlate.left_plane = frame.plane;
-  problem_.method = frame.method;
-  problem_.threshold = frame.threshold;
-  problem_.subpixel = frame.subpixel != Subpixel::none;
-  problem_.subpixel_threshold = relaxed(frame.subpixel_threshold, problem_.products);
-}
-
-bool TemplateGroup::select(const std::vector<bool>& wanted) {
-  std::vector<std::pair<int, int>> searched;
-  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    if (!wanted[members_[i].index]) continue;
-    if (!searched.empty() && searched.back().second == i)
-      ++searched.back().second;
-    else
-      searched.emplace_back(i, i + 1);
-  }
-  return std::exchange(searched_, searched) != searched;
-}
-
-Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
-                          const MatchResults& results, SideStream& side, Stream stream) {
-  if (searched_.empty()) return {};
-  adopt(frame);
-  if (results.best) return coarse_search(frame, scratch, results, side, stream);
-  if (Status s = kernel_.search ? search(frame, scratch, results, stream)
-                                : search_in_stages(frame, scratch, results, side, stream);
-      !s.ok())
-    return s;
-  if (!kernel_refines())
-    if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
-  return frame.subpixel == Subpixel::least_squares
-             ? subpixel_refine(frame, scratch, results, stream)
-             : Status();
-}
-
-Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
-                            SideStream& side, Stream stream) {
-  adopt(frame);
-  if (!window_scores_)
-    return score_batches(frame, scratch, scores, side, stream,
-                         [](const LaunchOfRights&) { return Status(); });
-  const LaunchOfRights launch{{scratch.workspace.data(), stream}};
-  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
-  return for_batches(correlate, [&]() -> Status {
-    if (Status s =
-            kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
-        !s.ok())
-      return s;
-    return window_scores_->launch(
-        problem_.normalisation(), device_,
-        {correlate, frame.data, scratch.products.data(), template_sums_.as<TemplateSums>(),
-         state_ ? state_->product_error() : nullptr, scores},
-        nullptr);
-  });
-}
-
-bool TemplateGroup::kernel_refines() const {
-  return kernel_.search && kernel_.search->extra.refines && kernel_.search->extra.refines(problem_);
-}
-
-Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& scratch,
-                                  Stream stream) const {
-  stage::WindowSums::Problem problem = problem_.window_sums();
-  problem.correlate.rights = searched_end();
-  const std::int64_t windows = windows_of(problem_.correlate);
-  for (int plane = 0; plane < problem_.correlate.planes; ++plane) {
-    const auto of_plane = [&](const Block& block, ElementType type) {
-      return block.as<std::byte>() + plane * windows * std::int64_t(size_of(type));
-    };
-    if (Status s = window_sums_->launch(
-            problem, device_,
-            {{scratch.side_workspace.data(), stream},
-             frame.of_plane(plane),
-             mask(),
-             of_plane(scratch.window_sums, window_sum_type(problem.correlate)),
-             of_plane(scratch.window_squares, window_square_type(problem.correlate))},
-            window_sums_state_.get());
-        !s.ok())
-      return s;
-  }
-  return {};
-}
-
-WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
-                                          Stream stream) const {
-  return {{{scratch.workspace.data(), stream}},
-          frame.data,
-          originals(),
-          scratch.window_sums.data(),
-          scratch.window_squares.data(),
-          template_sums_.as<TemplateSums>(),
-          mask()};
-}
-
-Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
-                             const MatchResults& results, Stream stream) {
-  if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
-  stage::Search::Problem problem = problem_;
-  problem.threshold = relaxed(problem.threshold, problem_.products);
-  stage::Search::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,
-                                 results.counts, results.peaks, results.peak_counts};
-  return for_batches(
-      buffers, [&] { return kernel_.search->launch(problem, device_, buffers, state_.get()); });
-}
-
-template <class Then>
-Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScratch& scratch,
-                                        SideStream& side, Stream stream, Then then) {
-  if (Status s = side.fork(stream); !s.ok()) return s;
-  if (Status s = sum_windows(frame, scratch, side.stream()); !s.ok()) return s;
-
-  const int planes = problem_.correlate.planes;
-  const std::int64_t product_plane =
-      problem_.surfaces().product_plane() * std::int64_t(size_of(problem_.products));
-  LaunchOfRights batch{{scratch.workspace.data(), stream}};
-  bool is_first = true;
-  return for_batches(batch, [&]() -> Status {
-    for (int plane = 0; plane < planes; ++plane) {
-      stage::Correlate::Buffers correlate{batch, frame.of_plane(plane), operands(),
-                                          scratch.products.as<std::byte>() + plane * product_plane,
-                                          is_first || planes > 1};
-      correlate.first_right += plane * problem_.correlate.rights;
-      if (Status s =
-              kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
-          !s.ok())
-        return s;
-    }
-    if (std::exchange(is_first, false))
-      if (Status s = side.join(stream); !s.ok()) return s;
-    return then(batch);
-  });
-}
-
-Status TemplateGroup::coarse_search(const MatchFrame& frame, const MatchScratch& scratch,
-                                    const MatchResults& results, SideStream& side, Stream stream) {
-  const stage::CoarseSearch::Problem problem = problem_.coarse_searching(first_image_);
-  if (cells_) {
-    if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
-    stage::FusedCoarseSearch::Buffers buffers{{{scratch.workspace.data(), stream}},
-                                              frame.data,
-                                              operands(),
-                                              scratch.window_sums.data(),
-                                              scratch.window_squares.data(),
-                                              template_sums_.as<TemplateSums>(),
-                                              results.best};
-    return for_batches(buffers, [&] {
-      return cells_->launch(fused_coarse_searching(), device_, buffers, state_.get());
-    });
-  }
-  return correlate_batches(frame, scratch, side, stream, [&](const LaunchOfRights& batch) {
-    return coarse_search_->launch(
-        problem, device_,
-        {batch, scratch.products.data(), scratch.window_sums.data(), scratch.window_squares.data(),
-         template_sums_.as<TemplateSums>(), results.best},
-        nullptr);
-  });
-}
-
-template <class Then>
-Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch& scratch,
-                                    float* scores, SideStream& side, Stream stream, Then then) {
-  return correlate_batches(
-      frame, scratch, side, stream, [&](const LaunchOfRights& batch) -> Status {
-        const stage::Normalise::Buffers normalise{batch,
-                                                  scratch.products.data(),
-                                                  scratch.window_sums.data(),
-                                                  scratch.window_squares.data(),
-                                                  template_sums_.as<TemplateSums>(),
-                                                  state_ ? state_->product_error() : nullptr,
-                                                  scores};
-        if (Status s = normalise_->launch(problem_.normalisation(), device_, normalise, nullptr);
-            !s.ok())
-          return s;
-        return then(batch);
-      });
-}
-
-Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
-                                       const MatchResults& results, SideStream& side,
-                                       Stream stream) {
-  stage::Peaks::Problem problem = problem_;
-  problem.threshold = relaxed(problem.threshold, problem_.products);
-  auto* scores = scratch.scores.as<float>();
-  return score_batches(frame, scratch, scores, side, stream, [&](const LaunchOfRights& batch) {
-    if (contrast_filter_)
-      if (Status s = contrast_filter_->launch(
-              problem_.contrast_filtering(), device_,
-              {batch, scores, scratch.window_sums.data(), scratch.window_squares.data(), scores},
-              nullptr);
-          !s.ok())
-        return s;
-    return peaks_->launch(
-        problem, device_,
-        {batch, scores, template_sums_.as<TemplateSums>(), results.candidates, results.counts},
-        nullptr);
-  });
-}
-
-Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratch,
-                             const MatchResults& results, Stream stream) {
-  stage::Refine::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,
-                                 results.counts, results.peaks, results.peak_counts};
-  buffers.right_count = searched_end();
-  return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
-}
-
-Status TemplateGroup::subpixel_refine(const MatchFrame& frame, const MatchScratch& scratch,
-                                      const MatchResults& results, Stream stream) {
-  const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, searched_end()};
-  return subpixel_refine_->launch(
-      problem_.subpixel_refining(), device_,
-      {all, static_cast<const std::uint8_t*>(frame.data),
-       static_cast<const std::uint8_t*>(originals()),
-       problem_.masking ? inset_.as<std::uint8_t>() : nullptr, template_sums_.as<TemplateSums>(),
-       results.candidates, results.counts, results.fits},
-      subpixel_refine_state_.get());
 }
 
 }  // namespace xcorr

@@ -65,8 +65,8 @@ class TemplateGroup {
   /// A template of the group.
   struct Member {
     std::uint32_t index;  ///< in the bank
-    std::shared_ptr<const LivePixels> live;
-    std::uint64_t version = 0;  ///< the version of `live` that is loaded
+    std::shared_ptr<const TemplatePixels> pixels;
+    std::optional<std::uint64_t> version = {};  ///< of them, that is loaded
   };
 
   /// `problem`: that of the group; its products and layout are still to be chosen.
@@ -118,6 +118,7 @@ class TemplateGroup {
   /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 
+  // In group_run.cpp.
   void adopt(const MatchFrame& frame);
   /// How many of the first templates have all that are searched.
   int searched_end() const { return searched_.back().second; }

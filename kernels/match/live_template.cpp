@@ -41,15 +41,8 @@ Status check_patch(const MatrixView& pixels, const MatrixView& frame, int x, int
   return {};
 }
 
-/// Its luma, and behind that the planes of its colour, if there are any.
-std::vector<std::byte> pixels_of(const BankTemplate& t) {
-  std::vector<std::byte> pixels = t.pixels;
-  pixels.insert(pixels.end(), t.color.begin(), t.color.end());
-  return pixels;
-}
-
 /// The initial running averages.
-std::vector<float> averages_of(ElementType type, const std::vector<std::byte>& bytes) {
+std::vector<float> averages_of(ElementType type, std::span<const std::byte> bytes) {
   std::vector<float> averages(bytes.size() / size_of(type));
   const auto take = [&](const auto* pixels) {
     std::copy_n(pixels, averages.size(), averages.begin());
@@ -106,7 +99,7 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
   impl->runtime = &xcorr::runtime(device.backend);
   impl->type = t.type;
   impl->size = t.size;
-  impl->has_color = !t.color.empty();
+  impl->has_color = t.pixels->view().has_color();
   impl->problem.type = t.type;
   impl->problem.size = t.size;
   auto variant = select_variant<stage::Blend>(impl->problem, device);
@@ -122,7 +115,7 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
 }
 
 Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
-  const std::vector<std::byte> bytes = pixels_of(t);
+  const std::span<const std::byte> bytes = bytes_of(*t.pixels);
   const std::vector<float> first = averages_of(t.type, bytes);
   const struct {
     Block* block;

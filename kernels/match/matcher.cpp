@@ -108,6 +108,10 @@ Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
   return {};
 }
 
+Status SharedBank::give(Matcher& matcher, std::vector<BankTemplate> bank) {
+  return matcher.impl_->take(std::move(bank));
+}
+
 Status Matcher::set_templates(std::span<const MatrixView> templates,
                               std::span<const MatrixView> masks) try {
   return impl_->take(make_bank(templates, masks));

@@ -85,8 +85,7 @@ struct __attribute__((visibility("hidden"))) MultiMatcher::Impl {
   }
 
   /// Gives each part its share. If that fails, none has any.
-  Status share(const std::vector<BankTemplate>& bank, std::span<const MatrixView> templates,
-               std::span<const MatrixView> masks);
+  Status share(const std::vector<BankTemplate>& bank);
   void take_away();
 };
 
@@ -116,20 +115,15 @@ void MultiMatcher::Impl::take_away() {
   }));
 }
 
-Status MultiMatcher::Impl::share(const std::vector<BankTemplate>& bank,
-                                 std::span<const MatrixView> templates,
-                                 std::span<const MatrixView> masks) {
+Status MultiMatcher::Impl::share(const std::vector<BankTemplate>& bank) {
   std::vector<std::int64_t> costs;
   for (const BankTemplate& t : bank) costs.push_back(t.size.area());
   auto shares = balance_templates(costs, parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) parts[i].templates = std::move(shares[i]);
   Status status = by_each([&](Part& part) {
-    std::vector<MatrixView> own, own_masks;
-    for (const std::uint32_t index : part.templates) {
-      own.push_back(templates[index]);
-      if (!masks.empty()) own_masks.push_back(masks[index]);
-    }
-    return part.matcher->set_templates(own, own_masks);
+    std::vector<BankTemplate> own;
+    for (const std::uint32_t index : part.templates) own.push_back(bank[index]);
+    return SharedBank::give(*part.matcher, std::move(own));
   });
   if (!status.ok()) take_away();
   return status;
@@ -140,7 +134,7 @@ Status MultiMatcher::set_templates(std::span<const MatrixView> templates,
   const auto bank = make_bank(templates, masks);  // tells of errors before anything is changed
   if (!bank.ok()) return bank.status();
   impl_->prepared = false;
-  return impl_->share(bank.value(), templates, masks);
+  return impl_->share(bank.value());
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }
@@ -148,11 +142,11 @@ Status MultiMatcher::set_templates(std::span<const MatrixView> templates,
 Status MultiMatcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
                                    std::span<const MatrixView> masks) try {
   Part& first = impl_->parts.front();
-  const auto bank = make_bank(templates, first.device, masks);
+  auto bank = make_bank(templates, first.device, masks);
   if (!bank.ok()) return bank.status();
   impl_->prepared = false;
   impl_->take_away();
-  if (Status s = first.matcher->set_templates(templates, masks); !s.ok()) return s;
+  if (Status s = SharedBank::give(*first.matcher, std::move(bank.value())); !s.ok()) return s;
   for (std::uint32_t i = 0; i < templates.size(); ++i) first.templates.push_back(i);
   return {};
 } catch (const std::exception& thrown) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a plan is made: its groups and the memory that they share.
 #include "match/plan.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <string>
-#include <tuple>
 
 namespace xcorr {
 namespace {
@@ -237,112 +238,6 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   return true;
 }
 
-Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
-  bool changed = false;
-  for (TemplateGroup& group : groups_) changed |= group.select(wanted);
-  if (!changed) return {};
-  if (is_coarse_search()) return mark(wanted, stream);
-  const std::vector<std::uint32_t> none(matched_);
-  for (std::uint32_t* counts : {counts_.as<std::uint32_t>(), sizes_.counts_in(results_)})
-    if (Status s = runtime_->copy(bytes_copy(counts, none.data(), matched_ * sizeof none[0]),
-                                  Memory::host, Memory::device, stream);
-        !s.ok())
-      return s;
-  return {};
-}
-
-Status MatchPlan::mark(const std::vector<bool>& wanted, Stream stream) {
-  std::vector<std::uint8_t> searched;
-  for (const Slot& slot : slots()) searched.push_back(wanted[slot.index]);
-  return runtime_->copy(bytes_copy(wanted_.data(), searched.data(), matched_), Memory::host,
-                        Memory::device, stream);
-}
-
-Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
-  auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
-  return rows.ok() && prefilter_ ? prefilter_->run(rows.value(), region_, stream) : rows;
-}
-
-MatchFrame MatchPlan::searched(const Rows& rows) const {
-  return {rows.data,
-          rows.pitch,
-          rows.plane,
-          settings_.method,
-          settings_.threshold,
-          settings_.subpixel,
-          settings_.subpixel_threshold};
-}
-
-Status MatchPlan::settled(Status status, Stream stream) {
-  // If waiting fails as well, the device reads no more.
-  if (status.ok()) return status;
-  static_cast<void>(runtime_->wait(stream));
-  for (const Lane& lane : lanes_)
-    for (const Stream& used : {lane.own.stream(), lane.side.stream()})
-      static_cast<void>(runtime_->wait(used));
-  return status;
-}
-
-Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
-  if (groups_.empty()) return {};
-  return settled(enqueue_groups(read(frame, stream), stream), stream);
-}
-
-Status MatchPlan::enqueue(const MatrixView& frame, std::span<const PartCorner> corners,
-                          Stream stream) {
-  corners_.assign(corners.begin(), corners.end());
-  groups_.front().search_first(static_cast<int>(corners.size()));
-  return settled(enqueue_groups(windows_->read(frame, corners_, stream), stream), stream);
-}
-
-Status MatchPlan::score(const MatrixView& frame, const ScoreMap& scores, Stream stream) {
-  return settled(enqueue_scores(frame, scores, stream), stream);
-}
-
-Status MatchPlan::enqueue_groups(const Result<Rows>& rows, Stream stream) {
-  if (!rows.ok()) return rows.status();
-  const std::span<Lane> beside = std::span(lanes_).subspan(1);
-  for (Lane& lane : beside)
-    if (Status s = lane.own.fork(stream); !s.ok()) return s;
-  if (Status s = enqueue_lanes(searched(rows.value()), stream); !s.ok()) return s;
-  for (Lane& lane : beside)
-    if (Status s = lane.own.join(stream); !s.ok()) return s;
-  return {};
-}
-
-Status MatchPlan::enqueue_lanes(const MatchFrame& frame, Stream stream) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const std::size_t number = i % lanes_.size();
-    Lane& lane = lanes_[number];
-    const Stream own = number == 0 ? stream : lane.own.stream();
-    const MatchResults results = results_of(i);
-    if (Status s = groups_[i].refresh(results, own); !s.ok()) return s;
-    if (Status s = groups_[i].run(frame, lane.scratch, results, lane.side, own); !s.ok()) return s;
-  }
-  return {};
-}
-
-Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, Stream stream) {
-  if (groups_.empty()) return {};
-  const auto rows = read(frame, stream);
-  if (!rows.ok()) return rows.status();
-  TemplateGroup& group = groups_.front();
-  const Size size = group.problem().correlate.shifts.size();
-  const std::ptrdiff_t row = size.width * std::ptrdiff_t{sizeof(float)};
-  const bool reached = device_.backend == Backend::cpu || to.memory == Memory::device;
-  const bool in_place = reached && to.pitch == row;
-  Lane& lane = lanes_.front();
-  float* scores = in_place ? to.data : lane.scratch.scores.as<float>();
-  if (Status s = group.refresh(results_of(0), stream); !s.ok()) return s;
-  if (Status s = group.score(searched(rows.value()), lane.scratch, scores, lane.side, stream);
-      !s.ok())
-    return s;
-  if (in_place) return {};
-  return runtime_->copy(
-      {to.data, to.pitch, scores, row, std::size_t(row), std::size_t(size.height)}, Memory::device,
-      to.memory, stream);
-}
-
 std::vector<MatchPlan::Slot> MatchPlan::slots() const {
   std::vector<Slot> slots;
   for (const TemplateGroup& group : groups_)
@@ -356,84 +251,11 @@ TemplateResults MatchPlan::results() const {
           wanted_.as<std::uint8_t>()};
 }
 
-void MatchPlan::collect(std::vector<Peak>& peaks) const {
-  peaks.clear();
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    const std::size_t count = windows_ ? corners_.size() : groups_[group].members().size();
-    for (std::size_t i = 0; i < count; ++i) append_peaks(group, i, peaks);
-  }
-  std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) {
-    return a.template_index < b.template_index;
-  });
-}
-
-void MatchPlan::to_similarity(std::vector<float>& scores) const {
-  if (groups_.empty()) return;
-  const Similarity similarity = similarity_of(0, 0);
-  for (float& score : scores)
-    score = static_cast<float>(similarity.of(oriented(settings_.polarity, score)));
-}
-
 bool MatchPlan::fits(std::uint32_t index) const {
   const auto slots = this->slots();
   return std::ranges::any_of(slots, [&](const Slot& slot) { return slot.index == index; });
 }
 
 Rect MatchPlan::places(Size size) const { return places_in(region_, size); }
-
-TemplateSums MatchPlan::sums_of(std::size_t group, std::size_t member) const {
-  return sums_of_right(groups_[group].problem().correlate, results_of(group).template_sums,
-                       static_cast<std::int64_t>(member));
-}
-
-Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const {
-  return {settings_.method, double(groups_[group].problem().pixels()), sums_of(group, member)};
-}
-
-PartCorner MatchPlan::origin_of(std::size_t member) const {
-  return windows_ ? corners_[member] : PartCorner{region_.x, region_.y};
-}
-
-void MatchPlan::append_peaks(std::size_t group, std::size_t member,
-                             std::vector<Peak>& peaks) const {
-  const bool minimum = info(settings_.method).minimum;
-  const Size size = groups_[group].problem().correlate.right;
-  const MatchResults results = results_of(group);
-  const double limit =
-      score_limit(settings_.method, settings_.threshold, double(groups_[group].problem().pixels()),
-                  sums_of(group, member));
-  const Similarity similarity = similarity_of(group, member);
-  const std::size_t first = member * settings_.max_peaks;
-  std::vector<RefinedPeak> refined(results.peaks + first,
-                                   results.peaks + first + results.peak_counts[member]);
-  if (settings_.subpixel == Subpixel::least_squares)
-    for (std::size_t i = 0; i < refined.size(); ++i)
-      if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
-        std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
-  const PartCorner origin = origin_of(member);
-  const Polarity polarity = settings_.polarity;
-  // Exact scores may reorder close candidates.
-  std::sort(refined.begin(), refined.end(), [&](const RefinedPeak& a, const RefinedPeak& b) {
-    const double left = oriented(polarity, a.score), right = oriented(polarity, b.score);
-    if (left != right) return minimum ? left < right : left > right;
-    return a.y != b.y ? a.y < b.y : a.x < b.x;
-  });
-  for (const RefinedPeak& r : refined) {
-    const double score = oriented(polarity, r.score);
-    if (misses(settings_.method, score, limit)) break;
-    const bool placed = similarity.of(score) >= settings_.subpixel_threshold;
-    const double x = origin.x + r.x + (placed ? r.dx : 0), y = origin.y + r.y + (placed ? r.dy : 0);
-    peaks.push_back({groups_[group].members()[member].index,
-                     x,
-                     y,
-                     size.width,
-                     size.height,
-                     score,
-                     similarity.of(score),
-                     {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
-                      double(size.width), double(size.height)},
-                     is_inverted(polarity, r.score)});
-  }
-}
 
 }  // namespace xcorr

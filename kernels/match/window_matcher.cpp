@@ -46,23 +46,14 @@ struct Single {
 };
 
 bool is_same(const BankTemplate& a, const BankTemplate& b) {
-  return a.type == b.type && a.size == b.size && a.live == b.live && a.pixels == b.pixels &&
-         a.color == b.color && a.mask == b.mask;
+  if (a.type != b.type || a.size != b.size || a.live != b.live || a.mask != b.mask) return false;
+  return a.live || std::ranges::equal(bytes_of(*a.pixels), bytes_of(*b.pixels));
 }
 
 Result<Matcher> matcher_of(const Device& device, const BankTemplate& t) {
   auto matcher = Matcher::create(device);
   if (!matcher.ok()) return matcher;
-  const auto rows = [&](const void* data, ElementType type) {
-    return MatrixView{data, type, t.size,
-                      static_cast<std::ptrdiff_t>(t.size.width * size_of(type))};
-  };
-  std::vector<MatrixView> masks;
-  if (!t.mask.empty()) masks.push_back(rows(t.mask.data(), ElementType::u8));
-  const MatrixView pixels = view_of(t);
-  const Status status = t.live ? matcher.value().set_templates({&t.live, 1}, masks)
-                               : matcher.value().set_templates({&pixels, 1}, masks);
-  if (!status.ok()) return status;
+  if (Status s = SharedBank::give(matcher.value(), {t}); !s.ok()) return s;
   return matcher;
 }
 

@@ -8,6 +8,7 @@
 
 #include <gst/gst.h>
 
+#include "common/element_class.h"
 #include "common/object_lock.h"
 #include "common/property_values.h"
 
@@ -40,22 +41,16 @@ using FieldProperties = std::vector<FieldProperty<Settings>>;
 /// need not react when one is set.
 template <class Object, const auto& (*table)()>
 void install_properties(GObjectClass* klass) {
-  klass->set_property = [](GObject* object, guint id, const GValue* value, GParamSpec*) {
-    const ObjectLock lock(object);
-    table()[id - 1].set(reinterpret_cast<Object*>(object)->element->settings, value);
-  };
-  klass->get_property = [](GObject* object, guint id, GValue* value, GParamSpec*) {
-    const ObjectLock lock(object);
-    table()[id - 1].get(reinterpret_cast<Object*>(object)->element->settings, value);
-  };
-  for (guint id = 1; id <= table().size(); ++id)
-    g_object_class_install_property(klass, id, table()[id - 1].spec);
-}
-
-template <class Settings>
-Settings copy_under_lock(gpointer object, const Settings& settings) {
-  const ObjectLock lock(object);
-  return settings;
+  install_properties(
+      klass, table(),
+      [](GObject* object, guint id, const GValue* value, GParamSpec*) {
+        const ObjectLock lock(object);
+        table()[id - 1].set(reinterpret_cast<Object*>(object)->element->settings, value);
+      },
+      [](GObject* object, guint id, GValue* value, GParamSpec*) {
+        const ObjectLock lock(object);
+        table()[id - 1].get(reinterpret_cast<Object*>(object)->element->settings, value);
+      });
 }
 
 }  // namespace cudaxcorr

@@ -20,4 +20,10 @@ class ObjectLock {
   GstObject* object_;
 };
 
+template <class Guarded>
+Guarded copy_under_lock(gpointer object, const Guarded& guarded) {
+  const ObjectLock lock(object);
+  return guarded;
+}
+
 }  // namespace cudaxcorr

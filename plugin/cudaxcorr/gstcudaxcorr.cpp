@@ -69,6 +69,7 @@
  * Since: 0.1
  */
 #include "common/callback.h"
+#include "common/element_class.h"
 #include "common/fault.h"
 #include "common/stream_lock.h"
 #include "cudaxcorr/backend.h"
@@ -133,11 +134,7 @@ gboolean start(GstBaseTransform* base) {
     post_error(self, *fault);
     return FALSE;
   }
-  std::shared_ptr<const TemplateSet> template_set;
-  {
-    const ObjectLock lock(self);
-    template_set = element.shared.template_set;
-  }
+  auto template_set = copy_under_lock(self, element.shared.template_set);
   {
     const StreamLock streaming(base);
     element.working = {std::move(template_set), settings.search};
@@ -178,28 +175,17 @@ gboolean stop(GstBaseTransform* base) {
 
 void set_context(GstElement* base, GstContext* context) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  int cuda_device_id;
-  {
-    const ObjectLock lock(self);
-    cuda_device_id = first_of(self->element->shared.settings.device);
-  }
+  const int cuda_device_id = first_of(copy_under_lock(self, self->element->shared.settings.device));
   self->element->context.set_context(base, context, cuda_device_id);
   GST_ELEMENT_CLASS(gst_cuda_xcorr_parent_class)->set_context(base, context);
 }
 
-/// Neighbours query the context that the element works in.
-bool answer_context(GstCudaXCorr* self, GstQuery* query) {
-  PipelineContext context;
-  {
-    const ObjectLock lock(self);
-    context = self->element->context;
-  }
-  return context.answer(GST_ELEMENT(self), query);
-}
-
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && answer_context(self, query)) return TRUE;
+  // Neighbours query the context that the element works in.
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      copy_under_lock(self, self->element->context).answer(GST_ELEMENT(self), query))
+    return TRUE;
   const xcorr::StopScope scope(self->element->stopping.request());
   // Such as DRAIN, which asks for all buffers back.
   if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) drain(self);
@@ -212,11 +198,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
 /// Frames pass through, so what downstream proposes; otherwise memory that a GPU uploads from fast.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
   const Element& element = *GST_CUDA_XCORR(base)->element;
-  guint held;
-  {
-    const ObjectLock lock(base);
-    held = element.shared.settings.search.max_in_flight() - 1;
-  }
+  const guint held = copy_under_lock(base, element.shared.settings.search).max_in_flight() - 1;
   const bool proposed = GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)
                             ->propose_allocation(base, decided, query);
   if (gst_query_get_n_allocation_pools(query) > 0) {
@@ -312,10 +294,8 @@ void finalize(GObject* object) {
 
 static void gst_cuda_xcorr_init(GstCudaXCorr* self) {
   self->element = new Element;
+  init_transform(self, FALSE);
   GstBaseTransform* base = GST_BASE_TRANSFORM(self);
-  gst_base_transform_set_in_place(base, TRUE);
-  // Its quality of service would drop whole frames.
-  gst_base_transform_set_qos_enabled(base, FALSE);
   GstPad* sink = GST_BASE_TRANSFORM_SINK_PAD(base);
   self->element->response.set_element_pads(sink, GST_BASE_TRANSFORM_SRC_PAD(base));
   self->element->base_chain = GST_PAD_CHAINFUNC(sink);
@@ -328,22 +308,16 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   mark_property_types();
 
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = set_property;
-  object_class->get_property = get_property;
   object_class->finalize = finalize;
-  for (guint id = 1; id <= properties().size(); ++id)
-    g_object_class_install_property(object_class, id, properties()[id - 1].spec);
+  install_properties(object_class, properties(), set_property, get_property);
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   install_template_signals(element_class);
   add_pad_templates(element_class);
   gst_element_class_add_static_pad_template(element_class, &response_template);
-  gst_element_class_set_static_metadata(
-      element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
-      "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
-      "The cudaxcorr authors");
-  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer" DOC_SUFFIX);
+  describe(element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
+           "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
+           DOC_URL "/gstreamer" DOC_SUFFIX);
 
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);

@@ -32,6 +32,7 @@
 #include "fields/gstcudaxcorrfield.h"
 
 #include "common/callback.h"
+#include "common/element_class.h"
 #include "common/stream_lock.h"
 #include "fields/backend.h"
 #include "fields/element.h"
@@ -188,26 +189,18 @@ gboolean stop(GstBaseTransform* base) {
 
 void set_context(GstElement* base, GstContext* context) {
   GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
-  int cuda_device_id;
-  {
-    const ObjectLock lock(self);
-    cuda_device_id = self->element->state.settings.device.cuda_device_id;
-  }
+  const int cuda_device_id =
+      copy_under_lock(self, self->element->state.settings.device.cuda_device_id);
   self->element->context.set_context(base, context, cuda_device_id);
   GST_ELEMENT_CLASS(gst_cuda_xcorr_field_parent_class)->set_context(base, context);
 }
 
-/// Neighbours query the context that the element works in.
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT) {
-    PipelineContext context;
-    {
-      const ObjectLock lock(self);
-      context = self->element->context;
-    }
-    if (context.answer(GST_ELEMENT(self), query)) return TRUE;
-  }
+  // Neighbours query the context that the element works in.
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      copy_under_lock(self, self->element->context).answer(GST_ELEMENT(self), query))
+    return TRUE;
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_field_parent_class)->query(base, direction, query);
 }
 
@@ -256,10 +249,7 @@ void finalize(GObject* object) {
 
 static void gst_cuda_xcorr_field_init(GstCudaXCorrField* self) {
   self->element = new Element;
-  GstBaseTransform* base = GST_BASE_TRANSFORM(self);
-  gst_base_transform_set_in_place(base, TRUE);
-  // Its quality of service would drop whole frames.
-  gst_base_transform_set_qos_enabled(base, FALSE);
+  init_transform(self, FALSE);
 }
 
 static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
@@ -268,11 +258,8 @@ static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
   mark_property_types();
 
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = set_property;
-  object_class->get_property = get_property;
   object_class->finalize = finalize;
-  for (guint id = 1; id <= properties().size(); ++id)
-    g_object_class_install_property(object_class, id, properties()[id - 1].spec);
+  install_properties(object_class, properties(), set_property, get_property);
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   /**
@@ -287,13 +274,10 @@ static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
                              G_CALLBACK(ask_for_reference), nullptr, nullptr, nullptr, G_TYPE_NONE,
                              0);
   add_pad_templates(element_class);
-  gst_element_class_set_static_metadata(
-      element_class, "CUDA displacement fields", "Filter/Analyzer/Video",
-      "Measures how each part of the image has moved, by 2-D cross-correlation, on the GPU or "
-      "the CPU",
-      "The cudaxcorr authors");
-  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/fields" DOC_SUFFIX);
+  describe(element_class, "CUDA displacement fields", "Filter/Analyzer/Video",
+           "Measures how each part of the image has moved, by 2-D cross-correlation, on the GPU or "
+           "the CPU",
+           DOC_URL "/fields" DOC_SUFFIX);
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
 

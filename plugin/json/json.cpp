@@ -105,11 +105,6 @@ GST_ELEMENT_REGISTER_DEFINE(xcorrjson, "xcorrjson", GST_RANK_NONE, GST_TYPE_XCOR
 
 namespace {
 
-GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-
 /// Posts the fault, if there is one. Whether there is none.
 bool check(GstXCorrJson* self, const std::optional<Fault>& fault) {
   if (fault) post_error(self, *fault);
@@ -208,10 +203,7 @@ void finalize(GObject* object) {
 
 static void gst_xcorr_json_init(GstXCorrJson* self) {
   self->element = new Element;
-  GstBaseTransform* base = GST_BASE_TRANSFORM(self);
-  gst_base_transform_set_passthrough(base, TRUE);
-  // Its quality of service would drop whole frames.
-  gst_base_transform_set_qos_enabled(base, FALSE);
+  init_transform(self, TRUE);
 }
 
 static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
@@ -223,13 +215,9 @@ static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
   install_properties<GstXCorrJson, properties>(object_class);
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
-  gst_element_class_add_static_pad_template(element_class, &sink_template);
-  gst_element_class_add_static_pad_template(element_class, &src_template);
-  gst_element_class_set_static_metadata(
-      element_class, "Cross-correlation results as JSON", "Filter/Metadata/Video",
-      "Writes what cudaxcorr found, a line for each frame", "The cudaxcorr authors");
-  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer" DOC_SUFFIX);
+  add_any_pads(element_class);
+  describe(element_class, "Cross-correlation results as JSON", "Filter/Metadata/Video",
+           "Writes what cudaxcorr found, a line for each frame", DOC_URL "/gstreamer" DOC_SUFFIX);
 
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
 

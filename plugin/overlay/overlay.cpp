@@ -260,10 +260,7 @@ static void gst_xcorr_overlay_class_init(GstXCorrOverlayClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
-  gst_element_class_set_static_metadata(
-      element_class, "Cross-correlation overlay", "Filter/Editor/Video",
-      "Draws what cudaxcorr found over the frames", "The cudaxcorr authors");
-  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer" DOC_SUFFIX);
+  describe(element_class, "Cross-correlation overlay", "Filter/Editor/Video",
+           "Draws what cudaxcorr found over the frames", DOC_URL "/gstreamer" DOC_SUFFIX);
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
 }

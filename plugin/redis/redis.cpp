@@ -111,11 +111,6 @@ GST_ELEMENT_REGISTER_DEFINE(xcorrredis, "xcorrredis", GST_RANK_NONE, GST_TYPE_XC
 
 namespace {
 
-GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-
 GstStructure* stats(const SenderCounts& counts) {
   const guint64 pushed = counts.pushed, sent = counts.sent, dropped = counts.dropped;
   return gst_structure_new("xcorrredis-stats",                 //
@@ -257,10 +252,7 @@ void install_stats(GObjectClass* klass) {
 
 static void gst_xcorr_redis_init(GstXCorrRedis* self) {
   self->element = new Element;
-  GstBaseTransform* base = GST_BASE_TRANSFORM(self);
-  gst_base_transform_set_passthrough(base, TRUE);
-  // Its quality of service would drop whole frames.
-  gst_base_transform_set_qos_enabled(base, FALSE);
+  init_transform(self, TRUE);
 }
 
 static void gst_xcorr_redis_class_init(GstXCorrRedisClass* klass) {
@@ -272,14 +264,10 @@ static void gst_xcorr_redis_class_init(GstXCorrRedisClass* klass) {
   install_stats(object_class);
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
-  gst_element_class_add_static_pad_template(element_class, &sink_template);
-  gst_element_class_add_static_pad_template(element_class, &src_template);
-  gst_element_class_set_static_metadata(
-      element_class, "Cross-correlation results for Redis", "Filter/Metadata/Video",
-      "Adds what cudaxcorr found to a Redis stream, an entry for each frame",
-      "The cudaxcorr authors");
-  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer" DOC_SUFFIX);
+  add_any_pads(element_class);
+  describe(element_class, "Cross-correlation results for Redis", "Filter/Metadata/Video",
+           "Adds what cudaxcorr found to a Redis stream, an entry for each frame",
+           DOC_URL "/gstreamer" DOC_SUFFIX);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->start = GST_DEBUG_FUNCPTR((callback<start, FALSE>));

@@ -11,10 +11,8 @@
 namespace api {
 namespace {
 
-class BudgetTest : public testing::TestWithParam<Backend> {
+class BudgetTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   /// Prepares for frames of that size. Details of eight pixels can be halved.
   Status prepare(Size templ, const MatchSettings& settings, Size frame = {1920, 1080}) {
     const auto squares = random_image<std::uint8_t>({templ.width / 8 + 1, templ.height / 8 + 1}, 1);
@@ -29,7 +27,6 @@ class BudgetTest : public testing::TestWithParam<Backend> {
     return status;
   }
 
-  Device device;
   Cost cost;
 };
 
@@ -106,8 +103,7 @@ TEST_P(BudgetTest, OfFields) {
   EXPECT_TRUE(make().ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, BudgetTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(xcorr::name_of(info.param)); });
+ON_EACH_BACKEND(BudgetTest);
 
 }  // namespace
 }  // namespace api

@@ -160,14 +160,9 @@ TEST_P(ContrastTest, PeaksAmongWindowsOfContrast) {
   check(random_image<float>({9, 7}, 12), random_image<float>(frame_size, 11));
 }
 
-class ContrastContract : public testing::TestWithParam<Backend> {
- protected:
-  void SetUp() override { open(GetParam(), device); }
-  Device device;
-};
+class ContrastContract : public BackendTest {};
 
-INSTANTIATE_TEST_SUITE_P(Backends, ContrastContract, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(xcorr::name_of(info.param)); });
+ON_EACH_BACKEND(ContrastContract);
 
 /// Scores are OpenCV's, but how close one is depends on what is looked for.
 TEST_P(ContrastContract, ResponsesAreByPolarity) {
@@ -210,9 +205,7 @@ TEST_P(ContrastContract, ChangesBetweenFrames) {
     s.polarity = polarity;
     s.min_contrast = contrast;
     EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, s).ok());
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, frame.view());
     return peaks.size();
   };
   EXPECT_EQ(count(Polarity::same, 0), 0u);

@@ -33,10 +33,8 @@ Places random_places(int count, float margin, unsigned seed) {
   return places;
 }
 
-class FieldPlacesTest : public testing::TestWithParam<Backend> {
+class FieldPlacesTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   std::vector<FieldVector> match(const Pair& pair, const FieldSettings& settings,
                                  const Places& places = {}, const MatrixView& mask = {}) {
     auto made = FieldMatcher::make(device, size, settings, mask, places);
@@ -61,12 +59,9 @@ class FieldPlacesTest : public testing::TestWithParam<Backend> {
     }
     return std::sqrt(sum / (2.0 * double(vectors.size())));
   }
-
-  Device device;
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, FieldPlacesTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(FieldPlacesTest);
 
 TEST_P(FieldPlacesTest, VectorsAreOfTheirPlaces) {
   const Pair pair = fields::particles(size, fields::uniform(3, -2), {.noise = 0}, 1);

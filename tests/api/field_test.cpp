@@ -6,8 +6,7 @@
 namespace api {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Backends, FieldTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(FieldTest);
 
 TEST_P(FieldTest, WholePixelsAreExact) {
   FieldSettings settings;

@@ -36,10 +36,8 @@ struct Errors {
   double greatest_mean() const { return std::max(std::abs(mean_x), std::abs(mean_y)); }
 };
 
-class FieldTest : public testing::TestWithParam<Backend> {
+class FieldTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   FieldMatcher make(const FieldSettings& settings, Size image = size, const MatrixView& mask = {}) {
     auto made = FieldMatcher::make(device, image, settings, mask);
     EXPECT_TRUE(made.ok()) << made.status().message();
@@ -109,8 +107,6 @@ class FieldTest : public testing::TestWithParam<Backend> {
         }
     }
   };
-
-  Device device;
 };
 
 }  // namespace api

@@ -207,8 +207,7 @@ TEST_P(FieldTypesTest, OtherTypesAreRefused) {
   EXPECT_EQ(matcher.enqueue(Image<float>(size).view()).code(), Code::unsupported);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, FieldTypesTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(FieldTypesTest);
 
 }  // namespace
 }  // namespace api

@@ -12,13 +12,13 @@ namespace {
 
 using Bytes = Image<std::uint8_t>;
 
-class FrameReaderTest : public testing::TestWithParam<Backend> {
+class FrameReaderTest : public BackendTest {
  protected:
   /// Larger than one upload; an odd pitch.
   static constexpr Size size{1001, 1300};
 
   void SetUp() override {
-    open(GetParam(), device);
+    BackendTest::SetUp();
     if (IsSkipped()) return;
     reader = std::move(FrameReader::make(device, ElementType::u8, size).value());
   }
@@ -39,7 +39,6 @@ class FrameReaderTest : public testing::TestWithParam<Backend> {
   }
   void wait() { EXPECT_TRUE(runtime(device.backend).wait({}).ok()); }
 
-  Device device;
   FrameReader reader;
 };
 
@@ -89,8 +88,7 @@ TEST_P(FrameReaderTest, MemoryIsToldApart) {
   EXPECT_FALSE(runtime(device.backend).is_pinned(frame.data.data()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, FrameReaderTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(FrameReaderTest);
 
 }  // namespace
 }  // namespace api

@@ -11,10 +11,8 @@ namespace {
 
 using SharedTemplate = std::shared_ptr<LiveTemplate>;
 
-class LivePosesTest : public testing::TestWithParam<Backend> {
+class LivePosesTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   SharedTemplate make(const Bytes& pattern) {
     auto made = LiveTemplate::create(device, pattern.view());
     EXPECT_TRUE(made.ok()) << made.status().message();
@@ -28,10 +26,7 @@ class LivePosesTest : public testing::TestWithParam<Backend> {
     return matcher;
   }
   static std::vector<Peak> run(Matcher& matcher, const Bytes& frame) {
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
+    return peaks_in(matcher, frame.view());
   }
   std::vector<Peak> anew(const Bytes& frame, const Bytes& pattern, const MatchSettings& settings,
                          const Bytes* mask) {
@@ -88,8 +83,6 @@ class LivePosesTest : public testing::TestWithParam<Backend> {
       if (i % 2 == 1) expect_same(run(some, frame), expected);
     }
   }
-
-  Device device;
 };
 
 MatchSettings all_round() {
@@ -251,8 +244,7 @@ TEST_P(LivePosesTest, CutsThatAreRefused) {
   EXPECT_EQ(live->version(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(, LivePosesTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return xcorr::name_of(info.param); });
+ON_EACH_BACKEND(LivePosesTest);
 
 }  // namespace
 }  // namespace api

@@ -148,9 +148,7 @@ TEST_P(LiveTemplateTest, BlendsOnAStreamOfTheCallers) {
   ASSERT_TRUE(stream.ok());
   for (const int x : {30, 41, 3}) {
     ASSERT_TRUE(live->blend(frame.view(), x, 20, 1, stream.value()).ok());
-    ASSERT_TRUE(matcher.enqueue(frame.view(), stream.value()).ok());
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, frame.view(), stream.value());
     ASSERT_EQ(peaks.size(), 1u);
     EXPECT_EQ(peaks[0].x, x);
     EXPECT_EQ(pixels_of<std::uint8_t>(*live).data, crop(frame, {x, 20, 9, 8}).data);

@@ -71,10 +71,8 @@ struct Packed {
   }
 };
 
-class LumaTest : public testing::TestWithParam<Backend> {
+class LumaTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   /// Checks the backend's result, and that it writes nothing past the rows' pitch.
   void check_conversion(const Packed& packed) {
     const std::ptrdiff_t pitch = (packed.size.width + 3) / 4 * 4;
@@ -119,8 +117,6 @@ class LumaTest : public testing::TestWithParam<Backend> {
     }
     return peaks;
   }
-
-  Device device;
 };
 
 TEST_P(LumaTest, IsTheDefinition) {
@@ -231,17 +227,15 @@ TEST_P(LumaTest, LayoutsTakeTurns) {
       for (int x = 0; x < 8; ++x)
         packed.bytes[(place + y) * packed.pitch + (place + x) * bytes + bytes - 1] =
             pattern.at(x, y);
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(made.value().enqueue(packed.view(packed.bytes.data(), Memory::host)).ok());
-    ASSERT_TRUE(made.value().collect(peaks).ok());
+    const std::vector<Peak> peaks =
+        peaks_in(made.value(), packed.view(packed.bytes.data(), Memory::host));
     ASSERT_EQ(peaks.size(), 1u);
     EXPECT_NEAR(peaks[0].x, place, 1);
     EXPECT_EQ(peaks[0].score, 1.0);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, LumaTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(LumaTest);
 
 TEST(LumaOfTemplates, IsMatched) {
   const Packed packed({50, 40}, packed_rgb(3, 0, 1, 2), 0, 3, 9);

@@ -144,10 +144,10 @@ TEST_P(MaskTest, MasksDoNotMix) {
   }
 }
 
-class MaskContract : public testing::TestWithParam<Backend> {
+class MaskContract : public BackendTest {
  protected:
   void SetUp() override {
-    open(GetParam(), device);
+    BackendTest::SetUp();
     if (IsSkipped()) return;
     matcher.emplace(std::move(Matcher::create(device).value()));
   }
@@ -163,14 +163,12 @@ class MaskContract : public testing::TestWithParam<Backend> {
     return peaks;
   }
 
-  Device device;
   std::optional<Matcher> matcher;
   const Bytes frame = random_image<std::uint8_t>(frame_size, 9);
   const Bytes pattern = crop(frame, places[0]);
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, MaskContract, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(xcorr::name_of(info.param)); });
+ON_EACH_BACKEND(MaskContract);
 
 TEST_P(MaskContract, WhatIsNoMaskIsRefused) {
   ASSERT_TRUE(set(pattern, disc(pattern.size).view()).ok());

@@ -407,9 +407,7 @@ TEST_P(MatchTest, PaddedFramesOneAfterAnother) {
       for (int x = 0; x < 13; ++x) padded.at(5 * i + x, 7 * i + y) = pattern.at(x, y);
     MatrixView frame = padded.view();
     frame.size = {70, 50};
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.value().enqueue(frame).ok());
-    ASSERT_TRUE(matcher.value().collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher.value(), frame);
     ASSERT_EQ(peaks.size(), 1u) << i;
     EXPECT_EQ(peaks[0].x, 5 * i);
     EXPECT_EQ(peaks[0].y, 7 * i);

@@ -33,12 +33,7 @@ class MatcherTest : public testing::Test {
   Status prepare(const MatchSettings& settings = whole_pixels()) {
     return matcher.prepare(ElementType::u8, frame.size, settings);
   }
-  std::vector<Peak> run() {
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
-  }
+  std::vector<Peak> run() { return peaks_in(matcher, frame.view()); }
 };
 
 /// Two templates that resemble each other, a copy of each, and another that overlaps half a copy.
@@ -58,9 +53,7 @@ TEST_F(MatcherTest, OnlyTheBestTemplateReports) {
   settings.threshold = 0.6;
   const auto found = [&] {
     EXPECT_TRUE(prepare(settings).ok());
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(scene.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, scene.view());
     std::vector<std::array<double, 3>> places;
     for (const Peak& peak : peaks) places.push_back({double(peak.template_index), peak.x, peak.y});
     return places;
@@ -220,9 +213,7 @@ TEST_F(MatcherTest, FramesOfAnotherSize) {
   const Bytes smaller = crop(frame, {15, 5, 30, 25});
   EXPECT_EQ(matcher.enqueue(smaller.view()).code(), Code::invalid_argument);
   ASSERT_TRUE(matcher.prepare(ElementType::u8, smaller.size, whole_pixels()).ok());
-  std::vector<Peak> peaks;
-  ASSERT_TRUE(matcher.enqueue(smaller.view()).ok());
-  ASSERT_TRUE(matcher.collect(peaks).ok());
+  const std::vector<Peak> peaks = peaks_in(matcher, smaller.view());
   ASSERT_EQ(peaks.size(), 1u);
   EXPECT_EQ(peaks[0].score, 1.0);
   EXPECT_EQ(peaks[0].x, 5);

@@ -35,9 +35,7 @@ TEST(OutOfMemory, IsAStatusAndTheMatcherGoesOn) {
 
   ASSERT_TRUE(matcher.value().set_templates({&view, 1}).ok());
   ASSERT_TRUE(matcher.value().prepare(ElementType::u8, frame.size, settings).ok());
-  ASSERT_TRUE(matcher.value().enqueue(frame.view()).ok());
-  std::vector<Peak> peaks;
-  ASSERT_TRUE(matcher.value().collect(peaks).ok());
+  const std::vector<Peak> peaks = peaks_in(matcher.value(), frame.view());
   ASSERT_EQ(peaks.size(), 1u);
   EXPECT_EQ(peaks[0].x, 1234);
   EXPECT_EQ(peaks[0].y, 567);

@@ -8,12 +8,7 @@
 namespace api {
 namespace {
 
-class PoseLevelsTest : public testing::TestWithParam<Backend> {
- protected:
-  void SetUp() override { open(GetParam(), device); }
-
-  Device device;
-};
+class PoseLevelsTest : public BackendTest {};
 
 /// Neither what is narrow nor a wide range of sizes keeps the search from small frames, where each
 /// level more makes it some 25 times as fast.
@@ -68,8 +63,7 @@ TEST(PosesOverlap, Corners) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, PoseLevelsTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return xcorr::name_of(info.param); });
+ON_EACH_BACKEND(PoseLevelsTest);
 
 }  // namespace
 }  // namespace api

@@ -212,8 +212,7 @@ TEST_P(PosePlacesTest, RoundPartsWithHolesAtTheEdge) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, PosePlacesTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return xcorr::name_of(info.param); });
+ON_EACH_BACKEND(PosePlacesTest);
 
 }  // namespace
 }  // namespace api

@@ -17,10 +17,8 @@ struct Camera {
   double gain, offset;
 };
 
-class PoseTypesTest : public testing::TestWithParam<Backend> {
+class PoseTypesTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   template <class T>
   static std::vector<Peak> match(const Device& on, const Image<T>& frame, const Image<T>& pattern,
                                  const MatchSettings& settings, const Bytes* mask = nullptr) {
@@ -44,11 +42,8 @@ class PoseTypesTest : public testing::TestWithParam<Backend> {
                        settings, scene.round ? &mask : nullptr),
                  scene);
   }
-
-  Device device;
 };
-INSTANTIATE_TEST_SUITE_P(, PoseTypesTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return xcorr::name_of(info.param); });
+ON_EACH_BACKEND(PoseTypesTest);
 
 /// Of 12 bits, of 16, and half as many levels far from black; shares of white, and little of much.
 TEST_P(PoseTypesTest, PartsAtAnyAngle) {

@@ -98,10 +98,8 @@ struct Scene {
 };
 
 /// Searches for parts of scenes on a device.
-class PosedTest : public testing::TestWithParam<Backend> {
+class PosedTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   std::vector<Peak> match(const Device& on, const Bytes& frame, const Bytes& pattern,
                           const MatchSettings& settings, const Bytes* mask = nullptr) {
     const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
@@ -126,8 +124,6 @@ class PosedTest : public testing::TestWithParam<Backend> {
                           const Bytes* mask = nullptr) {
     return match(device, frame, pattern, settings, mask);
   }
-
-  Device device;
 };
 
 inline double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }

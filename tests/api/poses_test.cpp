@@ -206,10 +206,7 @@ TEST_P(PosesTest, OnlyNearAPose) {
   const auto found = [&](std::optional<PoseVicinity> vicinity) {
     s.poses.vicinity = vicinity;
     EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, s).ok());
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
+    return peaks_in(matcher, frame.view());
   };
   const auto expect_only = [&](PoseVicinity vicinity, const Pose& part) {
     Scene alone = scene;
@@ -280,9 +277,7 @@ TEST_P(PosesTest, MovingRegion) {
     const Pose& pose = five_parts[part];
     settings.search_region = {int(pose.center_x) - 45, int(pose.center_y) - 47, 90, 92};
     ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings).ok());
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
-    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, frame.view());
     Scene expected = scene;
     expected.poses = {pose};
     expect_parts(peaks, expected);
@@ -301,9 +296,7 @@ TEST_P(PosesTest, ThresholdThatMoves) {
     settings.threshold = threshold;
     settings.poses.max_overlap = threshold;
     ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings).ok());
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
-    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, frame.view());
     const auto expected = match(frame, pattern, settings);
     ASSERT_EQ(peaks.size(), expected.size());
     for (std::size_t i = 0; i < peaks.size(); ++i) EXPECT_EQ(peaks[i].score, expected[i].score);
@@ -404,9 +397,7 @@ TEST_P(PosesTest, SizesBeyondTheFrame) {
   s.poses.scale_max = 4;
   const auto count = [&] {
     EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, s).ok());
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, frame.view());
     return peaks.size();
   };
   EXPECT_EQ(count(), 1u);
@@ -417,8 +408,7 @@ TEST_P(PosesTest, SizesBeyondTheFrame) {
             std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(, PosesTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return xcorr::name_of(info.param); });
+ON_EACH_BACKEND(PosesTest);
 
 }  // namespace
 }  // namespace api

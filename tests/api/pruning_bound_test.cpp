@@ -53,16 +53,17 @@ std::vector<std::uint8_t> frame_with(const std::vector<Place>& places) {
 std::vector<BankTemplate> turned_templates() {
   std::vector<BankTemplate> bank;
   for (int i = 0; i < angles; ++i) {
-    BankTemplate t{ElementType::u8, {side, side}, {}, nullptr, {}, {}};
+    std::vector<std::uint8_t> pixels, mask;
     for (int y = 0; y < side; ++y)
       for (int x = 0; x < side; ++x) {
         const double u = x - side / 2.0, v = y - side / 2.0;
         const bool counts = std::hypot(u + 0.5, v + 0.5) <= side / 2.0;
-        t.mask.push_back(counts);
-        t.pixels.push_back(
-            static_cast<std::byte>(counts ? std::lround(turned_part_at(u, v, step * i)) : 0));
+        mask.push_back(counts);
+        pixels.push_back(
+            static_cast<std::uint8_t>(counts ? std::lround(turned_part_at(u, v, step * i)) : 0));
       }
-    bank.push_back(std::move(t));
+    const MatrixView view{pixels.data(), ElementType::u8, {side, side}, side};
+    bank.push_back({view.type, view.size, host_pixels(view), std::move(mask)});
   }
   return bank;
 }

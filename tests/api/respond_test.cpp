@@ -41,12 +41,7 @@ class RespondTest : public TargetTest {
     EXPECT_EQ(response.values.size(), std::size_t(response.places.size().area()));
     return response;
   }
-  std::vector<Peak> peaks() {
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher().enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher().collect(peaks).ok());
-    return peaks;
-  }
+  std::vector<Peak> peaks() { return peaks_in(matcher(), frame.view()); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, RespondTest, testing::ValuesIn(targets()), name_of);

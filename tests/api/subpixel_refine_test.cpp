@@ -13,10 +13,8 @@ namespace {
 
 using Floats = Image<float>;
 
-class SubpixelRefineTest : public testing::TestWithParam<Backend> {
+class SubpixelRefineTest : public BackendTest {
  protected:
-  void SetUp() override { open(GetParam(), device); }
-
   /// From a candidate at the second place across and down.
   FittedPlace subpixel_refine(const Floats& frame, const Floats& pattern) {
     stage::SubpixelRefine::Problem p;
@@ -51,12 +49,10 @@ class SubpixelRefineTest : public testing::TestWithParam<Backend> {
     return fit;
   }
 
-  Device device;
   const Floats frame = random_image<float>({22, 19}, 1);
   const Floats pattern = crop(frame, {1, 1, 18, 15});
 };
-INSTANTIATE_TEST_SUITE_P(Backends, SubpixelRefineTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(SubpixelRefineTest);
 
 constexpr float infinite = std::numeric_limits<float>::infinity();
 const float not_finite[] = {std::numeric_limits<float>::quiet_NaN(), infinite, -infinite};

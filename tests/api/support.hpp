@@ -74,6 +74,18 @@ inline void open(Backend backend, Device& device) {
   ASSERT_TRUE(make_current(device).ok());
 }
 
+/// A test on a device of each backend.
+class BackendTest : public testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override { open(GetParam(), device); }
+
+  Device device;
+};
+#define ON_EACH_BACKEND(Tests)                               \
+  INSTANTIATE_TEST_SUITE_P(                                  \
+      , Tests, testing::Values(Backend::cpu, Backend::cuda), \
+      [](const auto& info) { return std::string(xcorr::name_of(info.param)); })
+
 // ---- kernels to go through ------------------------------------------------------------------
 
 /// A variant of a backend or `auto`; a test of it is skipped where there is no such device.
@@ -239,6 +251,15 @@ inline std::vector<double> correlate(const Problem& problem, const Device& devic
   return values;
 }
 
+/// The peaks of a frame. Fails the test on any error.
+inline std::vector<Peak> peaks_in(Matcher& matcher, const MatrixView& frame, Stream stream = {}) {
+  std::vector<Peak> peaks;
+  const Status status = matcher.enqueue(frame, stream);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(matcher.collect(peaks).ok());
+  return peaks;
+}
+
 /// One frame through a matcher: set, prepare, enqueue, collect. Fails the test on any error.
 template <class T>
 std::vector<Peak> match(const Device& device, std::span<const Image<T>> templates,
@@ -269,10 +290,7 @@ std::vector<Peak> match_masked(const Device& device, std::span<const MatrixView>
   const Status prepared = matcher.prepare(element_type<T>, frame.size, settings);
   skip_if_unable(prepared, owed);
   EXPECT_TRUE(prepared.ok()) << prepared.message();
-  std::vector<Peak> peaks;
-  EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-  EXPECT_TRUE(matcher.collect(peaks).ok());
-  return peaks;
+  return peaks_in(matcher, frame.view());
 }
 
 template <class T>

@@ -401,8 +401,7 @@ TEST_P(TrackerTest, ForgetsAllOthers) {
   EXPECT_TRUE(tracker_->locate(frame.view(), {&second, 1}, filter_detections).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, TrackerTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(TrackerTest);
 
 }  // namespace
 }  // namespace api

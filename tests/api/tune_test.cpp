@@ -34,9 +34,7 @@ class TuneTest : public CacheTest, public testing::WithParamInterface<Backend> {
   void find(Matcher& matcher, const MatchSettings& settings = tuned()) {
     const Status status = matcher.prepare(ElementType::u8, frame.size, settings);
     ASSERT_TRUE(status.ok()) << status.message();
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
-    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, frame.view());
     ASSERT_FALSE(peaks.empty());
     EXPECT_EQ(peaks[0].x, 20);
     EXPECT_EQ(peaks[0].y, 10);
@@ -63,8 +61,7 @@ class TuneTest : public CacheTest, public testing::WithParamInterface<Backend> {
   const Bytes second = crop(frame, {31, 20, 12, 7});
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, TuneTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ON_EACH_BACKEND(TuneTest);
 
 void expect_contains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), text.npos) << "'" << text << "' lacks '" << part << "'";

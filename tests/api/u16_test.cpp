@@ -123,9 +123,7 @@ TEST_P(U16OnDeviceTest, MasksCount) {
   Matcher made = matcher();
   ASSERT_TRUE(made.set_templates(std::vector{pattern.view()}, std::vector{mask.view()}).ok());
   ASSERT_TRUE(made.prepare(ElementType::u16, frame.size, settings()).ok());
-  ASSERT_TRUE(made.enqueue(frame.view()).ok());
-  std::vector<Peak> peaks;
-  ASSERT_TRUE(made.collect(peaks).ok());
+  const std::vector<Peak> peaks = peaks_in(made, frame.view());
   ASSERT_EQ(peaks.size(), 1u);
   EXPECT_EQ(peaks[0].x, 30);
   EXPECT_EQ(peaks[0].y, 21);

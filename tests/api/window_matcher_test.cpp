@@ -14,10 +14,10 @@ using Bytes = Image<std::uint8_t>;
 
 constexpr Size frame_size{96, 80};
 
-class WindowMatcherTest : public testing::TestWithParam<Backend> {
+class WindowMatcherTest : public BackendTest {
  protected:
   void SetUp() override {
-    open(GetParam(), device);
+    BackendTest::SetUp();
     if (IsSkipped()) return;
     matcher.emplace(std::move(WindowMatcher::create(device).value()));
     for (const Rect& place : {Rect{20, 20, 16, 16}, Rect{60, 30, 16, 16}, Rect{40, 55, 21, 17}})
@@ -82,7 +82,6 @@ class WindowMatcherTest : public testing::TestWithParam<Backend> {
   const Bytes frame = random_image<std::uint8_t>(frame_size, 1);
   std::vector<Bytes> templates, masks;
   MatchSettings settings;
-  Device device;
   std::optional<WindowMatcher> matcher;
 };
 
@@ -223,8 +222,7 @@ TEST_P(WindowMatcherTest, Together) {
       << status.message();
 }
 
-INSTANTIATE_TEST_SUITE_P(, WindowMatcherTest, testing::Values(Backend::cpu, Backend::cuda),
-                         [](const auto& info) { return xcorr::name_of(info.param); });
+ON_EACH_BACKEND(WindowMatcherTest);
 
 }  // namespace
 }  // namespace api

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A test problem as data: a row of the table in cases.cpp, or one to time in
-// bench/checkcorr/bench_cases.cpp. Each row is tried with every variant of every stage that
-// supports it.
+// A test problem as data: a row of the tables in correlate_cases.cpp and match_cases.cpp, or one to
+// time in bench/checkcorr/bench_cases.cpp. Each row is tried with every variant of every stage that
+// supports it. Sizes lie around the edges of warps and tiles (1 31 32 33 63 65), of vectors, and at
+// primes.
 #pragma once
 
 #include <span>
@@ -72,8 +73,10 @@ struct Case {
   ElementType sums = ElementType::f32;  ///< as FilterProblem::sums
 };
 
-/// Those to check, and those to time.
+/// Those to check, which are both tables and more, and those to time.
 std::span<const Case> cases();
+std::span<const Case> correlate_cases();
+std::span<const Case> match_cases();
 std::span<const Case> bench_cases();
 
 /// The case's problem, with its pitches and strides.

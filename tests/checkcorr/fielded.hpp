@@ -19,9 +19,6 @@ namespace checkcorr {
 inline bool is_fielded(const Case& c) {
   return !c.filter && is_matching(c) && c.left.width >= 6 && c.left.height >= 6;
 }
-inline bool is_fielded(const Case& c, const Trial& trial) {
-  return is_fielded(c) && !trial.method && !trial.centred;
-}
 
 /// How far the frame is moved.
 inline constexpr int field_dx = 2, field_dy = -1;

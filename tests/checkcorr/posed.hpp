@@ -15,9 +15,6 @@ namespace checkcorr {
 inline bool is_posed(const Case& c) {
   return !c.filter && is_matching(c) && c.right.area() <= 4500;
 }
-inline bool is_posed(const Case& c, const Trial& trial) {
-  return is_posed(c) && !trial.method && !trial.centred;
-}
 
 /// Of none, one or two halvings.
 inline xcorr::TemplatePyramid template_pyramid(const Case& c) {

@@ -23,7 +23,6 @@ class ScoresTest : public StageTest<Stage> {
   /// As often as a window's sums round, beyond those that are given.
   virtual double roundings(const xcorr::Problem&) const { return 1; }
 
-  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   std::string suffix(const Trial& trial) const override {
     return AnyStageTest::suffix(trial) + (trial.centred ? "/centred" : "") +
            (trial.with_error ? "-with-error" : "");

@@ -50,9 +50,12 @@ class AnyStageTest {
   static const AnyStageTest& of(const char* stage) { return *find(stage); }
 
   virtual const char* stage() const = 0;
-  /// Whether the stage applies to the case; or to the trial.
-  virtual bool concerns(const Case& c) const = 0;
-  virtual bool takes(const Case& c, const Trial& trial) const = 0;
+  /// Whether the stage applies to the case: to those of matches, unless a test says otherwise.
+  virtual bool concerns(const Case& c) const { return !c.filter && is_matching(c); }
+  /// Whether it applies to the trial: to one of each case, unless a test says otherwise.
+  virtual bool takes(const Case& c, const Trial& trial) const {
+    return concerns(c) && !trial.method && !trial.centred;
+  }
   /// The suffix of an id after the case for the trial, such as "/ccoeff-normed".
   virtual std::string suffix(const Trial& trial) const;
   /// Whether the variant can do the scenario's problem.

@@ -22,9 +22,6 @@ inline bool is_tracked(const Case& c) {
          c.mask == Mask::none && c.form == Form::one_to_one && c.left.width >= 24 &&
          c.left.height >= 24 && c.left.area() <= 200 * 200;
 }
-inline bool is_tracked(const Case& c, const Trial& trial) {
-  return is_tracked(c) && !trial.method && !trial.centred;
-}
 
 inline constexpr int tracked_windows = 4, tracked_filters = 2;
 

@@ -52,7 +52,7 @@ GstBuffer* fill(GstBufferPool* pool, GstVideoFormat format, const Gray& image) {
 
 std::string patch_of(const Gray& scene) { return save(crop(scene, 31, 22, 16, 12), "patch.png"); }
 
-GST_START_TEST(own_pool_serves_a_stream) {
+ELEMENT_TEST(own_pool_serves_a_stream) {
   const Gray scene = texture(120, 90);
   for (const int depth : {1, 3}) {
     Finder finder("subpixel=false async-depth=" + std::to_string(depth) +
@@ -76,9 +76,8 @@ GST_START_TEST(own_pool_serves_a_stream) {
     gst_object_unref(answer.pool);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(buffers_outlive_the_element) {
+ELEMENT_TEST(buffers_outlive_the_element) {
   if (!on_gpu()) return;
   const Gray scene = texture(120, 90);
   GstBuffer* frame;
@@ -96,10 +95,9 @@ GST_START_TEST(buffers_outlive_the_element) {
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
   assert_at(finder.find(frame).peaks.at(0), 31, 22);
 }
-GST_END_TEST
 
 /// Downstream proposes a pool, which must be larger by the frames in flight here.
-GST_START_TEST(pool_of_downstream_is_passed_on) {
+ELEMENT_TEST(pool_of_downstream_is_passed_on) {
   GstBufferPool* pool = gst_buffer_pool_new();
   const auto propose = +[](GstPad*, GstPadProbeInfo* info, gpointer pool) {
     GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
@@ -121,16 +119,5 @@ GST_START_TEST(pool_of_downstream_is_passed_on) {
   gst_object_unref(answer.pool);
   gst_object_unref(pool);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("allocation");
-  TCase* cases = tcase_create("allocation");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, own_pool_serves_a_stream);
-  tcase_add_test(cases, buffers_outlive_the_element);
-  tcase_add_test(cases, pool_of_downstream_is_passed_on);
-  return suite;
-}

@@ -85,7 +85,7 @@ struct Example {
   Finder finder;
 };
 
-GST_START_TEST(detection) {
+ELEMENT_TEST(detection) {
   for (const char* method : {"ccoeff-normed", "sqdiff-normed", "ccoeff"}) {
     Example example(std::string("method=") + method);
     const Analytics found = example.look(example.scene);
@@ -101,11 +101,10 @@ GST_START_TEST(detection) {
     assert_equals_uint64(one.tracked_as, 0);
   }
 }
-GST_END_TEST
 
 /// By a quarter, counter-clockwise: the box before its turn where GStreamer knows turned boxes,
 /// else the upright bounds.
-GST_START_TEST(turned_detection) {
+ELEMENT_TEST(turned_detection) {
   Example example("angle-start=80 angle-extent=20");
   const Gray patch = crop(example.scene, 41, 22, 16, 12);
   Gray turned(12, 16), scene = texture(frame_width, frame_height, 3);
@@ -139,10 +138,9 @@ GST_START_TEST(turned_detection) {
 #endif
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /// Of every method, also of those whose scores are plain sums, and of what is hardly alike.
-GST_START_TEST(confidence_of_every_method) {
+ELEMENT_TEST(confidence_of_every_method) {
   for (const char* method :
        {"sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed"}) {
     for (const char* threshold : {"0.05", "0.5", "1"}) {
@@ -159,11 +157,10 @@ GST_START_TEST(confidence_of_every_method) {
     }
   }
 }
-GST_END_TEST
 
 /// DL Streamer pairs a detection with the ROI meta of the same number, and makes another one where
 /// there is none.
-GST_START_TEST(numbers_of_roi_metas) {
+ELEMENT_TEST(numbers_of_roi_metas) {
   for (const char* properties : {"", "track=true tracker=template"}) {
     Example example(std::string("max-peaks=2 templates=\"<") +
                     save(texture(16, 12, 5), "right.png") + ">\" " + properties);
@@ -194,11 +191,10 @@ GST_START_TEST(numbers_of_roi_metas) {
     gst_buffer_unref(out);
   }
 }
-GST_END_TEST
 
 /// Running times of the frames in which a target was seen first and last, whether it is lost or
 /// not, and not those of frames that are not analysed.
-GST_START_TEST(first_and_last_seen) {
+ELEMENT_TEST(first_and_last_seen) {
   Example example("track=true tracker=template interval=2 post-messages=false");
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -219,27 +215,23 @@ GST_START_TEST(first_and_last_seen) {
     fail_unless(skipped.trackings.empty() && skipped.detections.empty());
   }
 }
-GST_END_TEST
 
 /// Times of a stream say nothing of the next one.
-GST_START_TEST(seen_after_a_restart) {
+ELEMENT_TEST(seen_after_a_restart) {
   Example example("track=true tracker=template");
   example.look(example.scene, GST_SECOND);
   gst_element_set_state(example.finder.harness->element, GST_STATE_READY);
   gst_element_set_state(example.finder.harness->element, GST_STATE_PLAYING);
   gst_harness_push_event(example.finder.harness, gst_event_new_stream_start("again"));
   example.finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(example.finder.harness, gst_event_new_segment(&segment));
+  gst_harness_push_event(example.finder.harness, new_segment());
   const Analytics found = example.look(example.scene, 5 * GST_SECOND);
   assert_equals_int(found.trackings.size(), 1);
   assert_equals_uint64(found.trackings[0].id, 1);
   assert_equals_uint64(found.trackings[0].first_seen, 5 * GST_SECOND);
 }
-GST_END_TEST
 
-GST_START_TEST(tracking_and_its_loss) {
+ELEMENT_TEST(tracking_and_its_loss) {
   Example example("track=true tracker=template");
   const Analytics found = example.look(example.scene, GST_SECOND);
   assert_equals_int(found.detections.size(), 1);
@@ -256,10 +248,9 @@ GST_START_TEST(tracking_and_its_loss) {
   assert_equals_uint64(missed.trackings[0].id, 1);
   fail_unless(missed.trackings[0].lost);
 }
-GST_END_TEST
 
 /// Each detection is related to its own tracking, even if another target is lost.
-GST_START_TEST(two_targets) {
+ELEMENT_TEST(two_targets) {
   const Gray other = texture(16, 12, 5);
   Example example("track=true tracker=template templates=\"<" + save(other, "right.png") + ">\"");
   Gray both = example.scene;
@@ -287,19 +278,17 @@ GST_START_TEST(two_targets) {
     assert_equals_uint64(one.first_seen, 0);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(nothing_where_nothing_is) {
+ELEMENT_TEST(nothing_where_nothing_is) {
   Example none("");
   const Analytics empty = none.look(Gray(frame_width, frame_height, 100));
   fail_unless(empty.detections.empty() && empty.trackings.empty());
   Example off("attach-roi-meta=false");
   fail_unless(off.look(off.scene).detections.empty());
 }
-GST_END_TEST
 
 /// In addition to what another element has attached.
-GST_START_TEST(others_stay) {
+ELEMENT_TEST(others_stay) {
   Example example("");
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
   GstAnalyticsODMtd mtd;
@@ -312,23 +301,5 @@ GST_START_TEST(others_stay) {
   assert_text(found.detections[1].label, "left");
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("analytics");
-  TCase* cases = tcase_create("analytics");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, detection);
-  tcase_add_test(cases, turned_detection);
-  tcase_add_test(cases, confidence_of_every_method);
-  tcase_add_test(cases, numbers_of_roi_metas);
-  tcase_add_test(cases, first_and_last_seen);
-  tcase_add_test(cases, seen_after_a_restart);
-  tcase_add_test(cases, tracking_and_its_loss);
-  tcase_add_test(cases, two_targets);
-  tcase_add_test(cases, nothing_where_nothing_is);
-  tcase_add_test(cases, others_stay);
-  return suite;
-}

@@ -84,7 +84,7 @@ class Stream {
 
 std::string with_patch(const std::string& more) { return more + " template=" + World().file; }
 
-GST_START_TEST(frames_leave_in_order_when_as_many_have_come) {
+ELEMENT_TEST(frames_leave_in_order_when_as_many_have_come) {
   Stream stream(with_patch("async-depth=3"));
   stream.push(0, 2);
   assert_text(stream.take_log(), "");
@@ -94,33 +94,28 @@ GST_START_TEST(frames_leave_in_order_when_as_many_have_come) {
   assert_text(stream.take_log(), "1 2 3 4 5 6 7 8 9 ");
   stream.pull_found(0, 10);
 }
-GST_END_TEST
 
-GST_START_TEST(end_of_stream_comes_after_all_frames) {
+ELEMENT_TEST(end_of_stream_comes_after_all_frames) {
   Stream stream(with_patch("async-depth=8"));
   stream.push(0, 5);
   stream.push(gst_event_new_eos());
   assert_text(stream.take_log(), "0 1 2 3 4 eos ");
   stream.pull_found(0, 5);
 }
-GST_END_TEST
 
-GST_START_TEST(events_keep_their_place) {
+ELEMENT_TEST(events_keep_their_place) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 2);
   stream.push(gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, "a", nullptr)));
   stream.push(2, 5);
   stream.push(gst_event_new_gap(5 * frame_time, frame_time));
   stream.push(6, 7);
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  stream.push(gst_event_new_segment(&segment));
+  stream.push(new_segment());
   assert_text(stream.take_log(), "0 1 tag 2 3 4 gap 6 segment ");
   stream.pull_found(0, 5);
 }
-GST_END_TEST
 
-GST_START_TEST(queries_in_the_stream_get_all_frames_out) {
+ELEMENT_TEST(queries_in_the_stream_get_all_frames_out) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   GstQuery* query = gst_query_new_drain();
@@ -130,24 +125,20 @@ GST_START_TEST(queries_in_the_stream_get_all_frames_out) {
   gst_query_unref(query);
   assert_text(stream.take_log(), "0 1 2 ");
 }
-GST_END_TEST
 
-GST_START_TEST(flush_drops_what_is_in_work) {
+ELEMENT_TEST(flush_drops_what_is_in_work) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   stream.push(gst_event_new_flush_start());
   stream.push(gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  stream.push(gst_event_new_segment(&segment));
+  stream.push(new_segment());
   stream.push(10, 15);
   stream.push(gst_event_new_eos());
   assert_text(stream.take_log(), "flush-start flush-stop segment 10 11 12 13 14 eos ");
   stream.pull_found(10, 15);
 }
-GST_END_TEST
 
-GST_START_TEST(new_caps_come_after_the_old_frames) {
+ELEMENT_TEST(new_caps_come_after_the_old_frames) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   stream.finder().set_format(GST_VIDEO_FORMAT_NV12, frame_width - 30, frame_height);
@@ -164,10 +155,9 @@ GST_START_TEST(new_caps_come_after_the_old_frames) {
   stream.pull_found(0, 3);
   for (int n = 3; n < 6; ++n) assert_at(only(stream.pull(n)), n, 9);
 }
-GST_END_TEST
 
 /// The flag stays with its frame.
-GST_START_TEST(discontinuity) {
+ELEMENT_TEST(discontinuity) {
   Stream stream(with_patch("async-depth=3"));
   stream.push(0, 4);
   GstBuffer* after_gap = stream.frame(9);
@@ -176,9 +166,8 @@ GST_START_TEST(discontinuity) {
   stream.push(10, 14);
   assert_text(stream.take_log(), "0 1 2 3 9! 10 11 ");
 }
-GST_END_TEST
 
-GST_START_TEST(stop_with_frames_in_work) {
+ELEMENT_TEST(stop_with_frames_in_work) {
   Stream stream(with_patch("async-depth=4"));
   GstHarness* harness = stream.finder().harness;
   for (int round = 0; round < 3; ++round) {
@@ -187,18 +176,15 @@ GST_START_TEST(stop_with_frames_in_work) {
     gst_element_set_state(harness->element, GST_STATE_PLAYING);
     gst_harness_push_event(harness, gst_event_new_stream_start("again"));
     stream.finder().set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    stream.push(gst_event_new_segment(&segment));
+    stream.push(new_segment());
     stream.take_log();
   }
   stream.push(20, 24);
   assert_text(stream.take_log(), "20 ");
   stream.pull_found(20, 21);
 }
-GST_END_TEST
 
-GST_START_TEST(depth_changes_while_playing) {
+ELEMENT_TEST(depth_changes_while_playing) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 4);
   assert_text(stream.take_log(), "0 ");
@@ -214,10 +200,9 @@ GST_START_TEST(depth_changes_while_playing) {
   assert_text(stream.take_log(), "7 8 9 eos ");
   stream.pull_found(0, 10);
 }
-GST_END_TEST
 
 /// A frame is analysed by the settings at its arrival.
-GST_START_TEST(templates_change_with_frames_in_work) {
+ELEMENT_TEST(templates_change_with_frames_in_work) {
   const Gray other = texture(patch_size, patch_size, 77);
   const std::string other_file = save(other, "other.png");
   Stream stream(with_patch("async-depth=4"));
@@ -231,9 +216,8 @@ GST_START_TEST(templates_change_with_frames_in_work) {
   for (int n = 3; n < 6; ++n) assert_equals_int(stream.pull(n).peaks.size(), 0);
   stream.pull_found(6, 8);
 }
-GST_END_TEST
 
-GST_START_TEST(frames_without_templates_keep_their_place) {
+ELEMENT_TEST(frames_without_templates_keep_their_place) {
   Stream stream("async-depth=3");
   stream.push(0, 4);
   stream.finder().set("template", World().file);
@@ -248,17 +232,15 @@ GST_START_TEST(frames_without_templates_keep_their_place) {
   }
   stream.pull_found(4, 6);
 }
-GST_END_TEST
 
-GST_START_TEST(interval_counts_frames_that_come) {
+ELEMENT_TEST(interval_counts_frames_that_come) {
   Stream stream(with_patch("async-depth=4 interval=3"));
   stream.push(0, 9);
   stream.push(gst_event_new_eos());
   for (int n = 0; n < 9; ++n) assert_equals_int(stream.pull(n).analysed, n % 3 == 0);
 }
-GST_END_TEST
 
-GST_START_TEST(unknown_kernel_is_refused_with_frames_in_work) {
+ELEMENT_TEST(unknown_kernel_is_refused_with_frames_in_work) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   stream.finder().set("kernel", "none-such");
@@ -269,9 +251,8 @@ GST_START_TEST(unknown_kernel_is_refused_with_frames_in_work) {
   stream.push(gst_event_new_eos());
   stream.pull_found(0, 6);
 }
-GST_END_TEST
 
-GST_START_TEST(bad_frame_keeps_its_place) {
+ELEMENT_TEST(bad_frame_keeps_its_place) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   GstBuffer* too_small = gst_buffer_new_allocate(nullptr, 100, nullptr);
@@ -285,10 +266,9 @@ GST_START_TEST(bad_frame_keeps_its_place) {
   fail_if(stream.pull(3).analysed);
   stream.pull_found(4, 6);
 }
-GST_END_TEST
 
 /// With tracks each search depends on the one before, so frames leave at once.
-GST_START_TEST(tracks_have_one_frame_in_work) {
+ELEMENT_TEST(tracks_have_one_frame_in_work) {
   const World world;
   Finder finder(settings_for(world, "async-depth=4"));
   for (int i = 0; i < 6; ++i) {
@@ -297,9 +277,8 @@ GST_START_TEST(tracks_have_one_frame_in_work) {
     assert_equals_uint64(target.id, 1);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(tracking_begins_with_frames_in_work) {
+ELEMENT_TEST(tracking_begins_with_frames_in_work) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   stream.finder().set("track", "true");
@@ -307,9 +286,8 @@ GST_START_TEST(tracking_begins_with_frames_in_work) {
   assert_text(stream.take_log(), "0 1 2 3 ");
   stream.pull_found(0, 4);
 }
-GST_END_TEST
 
-GST_START_TEST(latency_is_told) {
+ELEMENT_TEST(latency_is_told) {
   Stream stream(with_patch("async-depth=3"));
   GstHarness* harness = stream.finder().harness;
   gst_harness_set_upstream_latency(harness, 30 * GST_MSECOND);
@@ -328,10 +306,9 @@ GST_START_TEST(latency_is_told) {
   gst_message_unref(message);
   assert_equals_uint64(gst_harness_query_latency(harness), 30 * GST_MSECOND);
 }
-GST_END_TEST
 
 /// A frame every 68 years: 31 of them are no GstClockTime.
-GST_START_TEST(latency_of_the_lowest_frame_rate) {
+ELEMENT_TEST(latency_of_the_lowest_frame_rate) {
   Finder finder(with_patch("async-depth=32"));
   gst_harness_set_src_caps_str(
       finder.harness, "video/x-raw,format=GRAY8,width=320,height=200,framerate=1/2147483647");
@@ -343,9 +320,8 @@ GST_START_TEST(latency_of_the_lowest_frame_rate) {
   assert_equals_uint64(gst_harness_query_latency(finder.harness),
                        30 * GST_MSECOND + 2147483647 * GST_SECOND);
 }
-GST_END_TEST
 
-GST_START_TEST(shared_frames_are_not_copied) {
+ELEMENT_TEST(shared_frames_are_not_copied) {
   Stream stream(with_patch("async-depth=2"));
   GstBuffer* shared = gst_buffer_ref(stream.frame(0));
   stream.push(shared);
@@ -356,32 +332,5 @@ GST_START_TEST(shared_frames_are_not_copied) {
   gst_buffer_unref(out);
   gst_buffer_unref(shared);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("async-depth");
-  TCase* cases = tcase_create("async-depth");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, frames_leave_in_order_when_as_many_have_come);
-  tcase_add_test(cases, end_of_stream_comes_after_all_frames);
-  tcase_add_test(cases, events_keep_their_place);
-  tcase_add_test(cases, queries_in_the_stream_get_all_frames_out);
-  tcase_add_test(cases, flush_drops_what_is_in_work);
-  tcase_add_test(cases, new_caps_come_after_the_old_frames);
-  tcase_add_test(cases, discontinuity);
-  tcase_add_test(cases, stop_with_frames_in_work);
-  tcase_add_test(cases, depth_changes_while_playing);
-  tcase_add_test(cases, templates_change_with_frames_in_work);
-  tcase_add_test(cases, frames_without_templates_keep_their_place);
-  tcase_add_test(cases, interval_counts_frames_that_come);
-  tcase_add_test(cases, unknown_kernel_is_refused_with_frames_in_work);
-  tcase_add_test(cases, bad_frame_keeps_its_place);
-  tcase_add_test(cases, tracks_have_one_frame_in_work);
-  tcase_add_test(cases, tracking_begins_with_frames_in_work);
-  tcase_add_test(cases, latency_is_told);
-  tcase_add_test(cases, latency_of_the_lowest_frame_rate);
-  tcase_add_test(cases, shared_frames_are_not_copied);
-  return suite;
-}

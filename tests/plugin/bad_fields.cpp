@@ -23,7 +23,7 @@ constexpr BadSetting bad_settings[] = {
     {"reference", "file", "With reference=file there must be an image in 'reference-file'"},
 };
 
-GST_START_TEST(bad_setting_while_playing) {
+ELEMENT_TESTS(bad_setting_while_playing, 0, G_N_ELEMENTS(bad_settings)) {
   const BadSetting& bad = bad_settings[__i__];
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
@@ -35,9 +35,8 @@ GST_START_TEST(bad_setting_while_playing) {
   assert_moved(finder.measure(view_at(4, -2)), -1, 0);
   finder.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(bad_setting_at_start) {
+ELEMENT_TESTS(bad_setting_at_start, 0, G_N_ELEMENTS(bad_settings)) {
   const BadSetting& bad = bad_settings[__i__];
   FieldFinder finder(whole);
   gst_element_set_state(finder.harness->element, GST_STATE_NULL);
@@ -48,9 +47,8 @@ GST_START_TEST(bad_setting_at_start) {
   assert_text(finder.measure(view_at(3, -2)).state, "measured");
   finder.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(malformed_windows) {
+ELEMENT_TEST(malformed_windows) {
   FieldFinder finder(whole);
   GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
   gst_value_array_init(&array, 1);
@@ -63,10 +61,9 @@ GST_START_TEST(malformed_windows) {
                         "'windows' cannot be < (string)wide >, the old value stays");
   assert_text(finder.get("windows"), "< (int)32 >");
 }
-GST_END_TEST
 
 /// Whoever adds pixels around has frames that can be measured again.
-GST_START_TEST(small_frames) {
+ELEMENT_TEST(small_frames) {
   FieldFinder finder(whole);
   assert_text(finder.measure(Gray(20, 24, 9)).state, "unmeasured");
   finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -78,10 +75,9 @@ GST_START_TEST(small_frames) {
   assert_moved(finder.measure(view_at(1, 1)), -1, -1);
   finder.expect_no_message();
 }
-GST_END_TEST
 
 /// A frame that holds less than it promises.
-GST_START_TEST(bad_frame) {
+ELEMENT_TEST(bad_frame) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   assert_text(finder.measure(gst_buffer_new_allocate(nullptr, 100, nullptr)).state, "unmeasured");
@@ -89,10 +85,9 @@ GST_START_TEST(bad_frame) {
                         "A frame passes unmeasured: it is too small for its caps");
   assert_moved(finder.measure(view_at(3, -2)), -3, 2);
 }
-GST_END_TEST
 
 /// As cudaxcorr does: rows from the last to the first, and odd addresses.
-GST_START_TEST(frames_of_16_bits_that_cannot_be_read) {
+ELEMENT_TEST(frames_of_16_bits_that_cannot_be_read) {
   constexpr gint row = 2 * field_width;
   const struct {
     gsize offset;
@@ -116,11 +111,10 @@ GST_START_TEST(frames_of_16_bits_that_cannot_be_read) {
     finder.expect_no_message();
   }
 }
-GST_END_TEST
 
 // ---- files ----------------------------------------------------------------------------------
 
-GST_START_TEST(files_at_start) {
+ELEMENT_TEST(files_at_start) {
   write_file(temporary("text.png"), "This is not an image.\n");
   for (const auto& [property, text] :
        {std::pair{"reference-file", "Cannot read the reference file"},
@@ -132,9 +126,8 @@ GST_START_TEST(files_at_start) {
       fail_unless(said.find(text) != said.npos && said.find(file) != said.npos, "%s", said.c_str());
     }
 }
-GST_END_TEST
 
-GST_START_TEST(files_while_playing) {
+ELEMENT_TEST(files_while_playing) {
   for (const char* property : {"reference-file", "mask-file", "places-file"}) {
     FieldFinder finder(whole);
     finder.measure(view_at(0, 0));
@@ -144,9 +137,8 @@ GST_START_TEST(files_while_playing) {
     assert_moved(finder.measure(view_at(3, -2)), -3, 2);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(files_of_another_size) {
+ELEMENT_TEST(files_of_another_size) {
   const std::string small = save(Gray(40, 30, 255), "small.png");
   FieldFinder masked(whole);
   masked.measure(view_at(0, 0));
@@ -165,7 +157,6 @@ GST_START_TEST(files_of_another_size) {
                           "small.png' has 40x30 pixels, the frames have 96x80");
   assert_text(compared.get("reference-file"), good);
 }
-GST_END_TEST
 
 struct BadPlaces {
   const char *csv, *reason;
@@ -181,7 +172,7 @@ constexpr BadPlaces bad_places[] = {
     {"", "the file is empty"},
 };
 
-GST_START_TEST(places_that_cannot_be_read) {
+ELEMENT_TESTS(places_that_cannot_be_read, 0, G_N_ELEMENTS(bad_places)) {
   write_file(temporary("good.csv"), "50.5,40.5\n");
   write_file(temporary("bad.csv"), bad_places[__i__].csv);
   FieldFinder finder(whole + "places-file=" + temporary("good.csv"));
@@ -197,10 +188,9 @@ GST_START_TEST(places_that_cannot_be_read) {
   assert_moved(field, -3, 2);
   finder.expect_no_message();
 }
-GST_END_TEST
 
 /// The old ones stay, or the grid does.
-GST_START_TEST(places_outside_of_the_frame) {
+ELEMENT_TEST(places_outside_of_the_frame) {
   write_file(temporary("good.csv"), "50.5,40.5\n");
   write_file(temporary("outside.csv"), "50.5,40.5\n90,40\n");
   for (const std::string& file : {std::string(), temporary("good.csv")}) {
@@ -214,9 +204,8 @@ GST_START_TEST(places_outside_of_the_frame) {
     finder.expect_no_message();
   }
 }
-GST_END_TEST
 
-GST_START_TEST(places_with_deformation) {
+ELEMENT_TEST(places_with_deformation) {
   write_file(temporary("good.csv"), "50.5,40.5\n");
   FieldFinder finder(whole + "places-file=" + temporary("good.csv"));
   finder.measure(view_at(0, 0));
@@ -226,11 +215,10 @@ GST_START_TEST(places_with_deformation) {
                         "deformation takes a grid, not windows at places");
   assert_text(finder.get("deformation"), "false");
 }
-GST_END_TEST
 
 // ---- images -------------------------------------------------------------------------------
 
-GST_START_TEST(flat_windows) {
+ELEMENT_TEST(flat_windows) {
   FieldFinder finder(whole);
   finder.measure(Gray(field_width, field_height, 70));
   const Field field = finder.measure(Gray(field_width, field_height, 70));
@@ -239,9 +227,8 @@ GST_START_TEST(flat_windows) {
   assert_equals_float(field.valid, 0);
   assert_equals_float(field.rms, 0);
 }
-GST_END_TEST
 
-GST_START_TEST(a_cut) {
+ELEMENT_TEST(a_cut) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   assert_moved(finder.measure(view_at(1, 0)), -1, 0);
@@ -256,9 +243,8 @@ GST_START_TEST(a_cut) {
   finder.set("cut-score", "-1");
   assert_text(finder.measure(view_at(0, 0, 5)).state, "measured");
 }
-GST_END_TEST
 
-GST_START_TEST(a_single_frame) {
+ELEMENT_TEST(a_single_frame) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   gst_harness_push_event(finder.harness, gst_event_new_eos());
@@ -270,37 +256,12 @@ GST_START_TEST(a_single_frame) {
   gst_harness_push_event(two.harness, gst_event_new_eos());
   two.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(a_signal_without_effect) {
+ELEMENT_TEST(a_signal_without_effect) {
   FieldFinder finder(whole);
   g_signal_emit_by_name(finder.element, "take-reference");
   finder.expect_warning(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
                         "'take-reference' has no effect unless 'reference' is first or signal");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("bad fields");
-  TCase* cases = tcase_create("bad fields");
-  suite_add_tcase(suite, cases);
-  tcase_add_loop_test(cases, bad_setting_while_playing, 0, G_N_ELEMENTS(bad_settings));
-  tcase_add_loop_test(cases, bad_setting_at_start, 0, G_N_ELEMENTS(bad_settings));
-  tcase_add_test(cases, malformed_windows);
-  tcase_add_test(cases, small_frames);
-  tcase_add_test(cases, bad_frame);
-  tcase_add_test(cases, frames_of_16_bits_that_cannot_be_read);
-  tcase_add_test(cases, files_at_start);
-  tcase_add_test(cases, files_while_playing);
-  tcase_add_test(cases, files_of_another_size);
-  tcase_add_loop_test(cases, places_that_cannot_be_read, 0, G_N_ELEMENTS(bad_places));
-  tcase_add_test(cases, places_outside_of_the_frame);
-  tcase_add_test(cases, places_with_deformation);
-  tcase_add_test(cases, flat_windows);
-  tcase_add_test(cases, a_cut);
-  tcase_add_test(cases, a_single_frame);
-  tcase_add_test(cases, a_signal_without_effect);
-  return suite;
-}

@@ -62,7 +62,7 @@ void assert_found_in(Finder& finder, GstBuffer* frame) {
 
 // ---- where the image is ---------------------------------------------------------------------
 
-GST_START_TEST(padding_is_no_part_of_the_image) {
+ELEMENT_TEST(padding_is_no_part_of_the_image) {
   Gray padded = texture(width + 8, height + 8, 3);
   paste(padded, scene(), 0, 0);
   for (const GstVideoFormat format : all_formats) {
@@ -72,10 +72,9 @@ GST_START_TEST(padding_is_no_part_of_the_image) {
     fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
   }
 }
-GST_END_TEST
 
 /// Its rectangle may be elsewhere in each frame; places are those of the image.
-GST_START_TEST(crop_is_the_image) {
+ELEMENT_TEST(crop_is_the_image) {
   for (const GstVideoFormat format : all_formats)
     for (const char* depth : {"1", "3"}) {
       Finder finder(std::string("subpixel=false async-depth=") + depth + " template=" + patch());
@@ -94,9 +93,8 @@ GST_START_TEST(crop_is_the_image) {
       fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
     }
 }
-GST_END_TEST
 
-GST_START_TEST(templates_are_taken_from_the_image) {
+ELEMENT_TEST(templates_are_taken_from_the_image) {
   Gray whole = texture(width + 40, height + 30, 3);
   paste(whole, scene(), 6, 4);
   for (const GstVideoFormat format : {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_I420}) {
@@ -107,9 +105,8 @@ GST_START_TEST(templates_are_taken_from_the_image) {
     assert_found_in(finder, make_frame(format, scene()));
   }
 }
-GST_END_TEST
 
-GST_START_TEST(samples_may_be_cropped) {
+ELEMENT_TEST(samples_may_be_cropped) {
   const Gray pattern = crop(scene(), target.x, target.y, target.width, target.height);
   Gray whole = texture(60, 50, 3);
   paste(whole, pattern, 8, 6);
@@ -128,7 +125,6 @@ GST_START_TEST(samples_may_be_cropped) {
   assert_equals_int(add(finder, sample(GST_VIDEO_FORMAT_I420, 7, 6)), 0);
   assert_warned(finder, "between two pixels of the chroma");
 }
-GST_END_TEST
 
 /// The first row is the last in memory.
 GstBuffer* bottom_up(GstVideoFormat format, const Gray& image) {
@@ -151,17 +147,16 @@ GstBuffer* bottom_up(GstVideoFormat format, const Gray& image) {
   return frame;
 }
 
-GST_START_TEST(rows_from_the_bottom_up) {
+ELEMENT_TEST(rows_from_the_bottom_up) {
   for (const GstVideoFormat format : all_formats) {
     Finder finder("subpixel=false template=" + patch());
     finder.set_format(format, width, height);
     assert_found_in(finder, bottom_up(format, scene()));
   }
 }
-GST_END_TEST
 
 /// They are converted to the frames' format.
-GST_START_TEST(samples_from_the_bottom_up) {
+ELEMENT_TEST(samples_from_the_bottom_up) {
   const Gray pattern = crop(scene(), target.x, target.y, target.width, target.height);
   for (const GstVideoFormat format : all_formats) {
     Finder finder("subpixel=false");
@@ -173,7 +168,6 @@ GST_START_TEST(samples_from_the_bottom_up) {
     gst_buffer_unref(finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene())));
   }
 }
-GST_END_TEST
 
 // ---- buffers that cannot be read ----------------------------------------------------------------
 
@@ -255,7 +249,7 @@ const std::vector<Bad>& bad_buffers() {
   return list;
 }
 
-GST_START_TEST(bad_buffers_pass_with_one_warning) {
+ELEMENT_TEST(bad_buffers_pass_with_one_warning) {
   for (const GstVideoFormat format : all_formats)
     for (const Bad& bad : bad_buffers()) {
       Finder finder("subpixel=false template=" + patch());
@@ -271,10 +265,9 @@ GST_START_TEST(bad_buffers_pass_with_one_warning) {
       fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
     }
 }
-GST_END_TEST
 
 /// With `interval` the next good one is due; with tracks they go on.
-GST_START_TEST(bad_buffers_among_good_ones) {
+ELEMENT_TEST(bad_buffers_among_good_ones) {
   for (const char* settings : {"interval=5 ", "track=true tracker=template ", "async-depth=4 "}) {
     Finder finder(std::string("subpixel=false ") + settings + "template=" + patch());
     finder.set_format(GST_VIDEO_FORMAT_NV12, width, height);
@@ -296,9 +289,8 @@ GST_START_TEST(bad_buffers_among_good_ones) {
     fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
   }
 }
-GST_END_TEST
 
-GST_START_TEST(warned_again_of_frames_with_other_caps) {
+ELEMENT_TEST(warned_again_of_frames_with_other_caps) {
   Finder finder("template=" + patch());
   for (const GstVideoFormat format : {GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_I420}) {
     finder.set_format(format, width, height);
@@ -306,9 +298,8 @@ GST_START_TEST(warned_again_of_frames_with_other_caps) {
     assert_warned(finder, "too small", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(frames_of_other_caps_that_cost_too_much_pass) {
+ELEMENT_TEST(frames_of_other_caps_that_cost_too_much_pass) {
   const auto format = GST_VIDEO_FORMAT_GRAY8;
   Finder finder("subpixel=false max-memory=5000000 template=" + patch());
   for (int round = 0; round < 2; ++round) {
@@ -320,7 +311,6 @@ GST_START_TEST(frames_of_other_caps_that_cost_too_much_pass) {
                   GST_STREAM_ERROR_FORMAT);
   }
 }
-GST_END_TEST
 
 struct Unmappable {
   GstAllocator parent;
@@ -347,16 +337,15 @@ GstBuffer* unmappable_frame() {
   return frame;
 }
 
-GST_START_TEST(memory_that_cannot_be_mapped) {
+ELEMENT_TEST(memory_that_cannot_be_mapped) {
   Finder finder("subpixel=false template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   fail_if(finder.find(unmappable_frame()).analysed);
   assert_warned(finder, "cannot be mapped", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
 }
-GST_END_TEST
 
 /// It passes all elements, which each say it, and what comes next is marked again.
-GST_START_TEST(memory_that_cannot_be_mapped_is_passed_on) {
+ELEMENT_TEST(memory_that_cannot_be_mapped_is_passed_on) {
   GstElement* pipeline = gst_parse_launch(
       ("appsrc name=in format=time caps=video/x-raw,format=GRAY8,width=" + std::to_string(width) +
        ",height=" + std::to_string(height) + ",framerate=25/1 ! cudaxcorr backend=" + backend() +
@@ -394,10 +383,9 @@ GST_START_TEST(memory_that_cannot_be_mapped_is_passed_on) {
   gst_object_unref(in);
   gst_object_unref(pipeline);
 }
-GST_END_TEST
 
 /// Flags say nothing about the pixels.
-GST_START_TEST(flagged_and_shared_buffers_are_analysed) {
+ELEMENT_TEST(flagged_and_shared_buffers_are_analysed) {
   for (const char* depth : {"1", "3"}) {
     Finder finder(std::string("subpixel=false async-depth=") + depth + " template=" + patch());
     finder.set_format(GST_VIDEO_FORMAT_NV12, width, height);
@@ -419,26 +407,5 @@ GST_START_TEST(flagged_and_shared_buffers_are_analysed) {
     }
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("bad-frames");
-  TCase* cases = tcase_create("bad-frames");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, padding_is_no_part_of_the_image);
-  tcase_add_test(cases, crop_is_the_image);
-  tcase_add_test(cases, templates_are_taken_from_the_image);
-  tcase_add_test(cases, samples_may_be_cropped);
-  tcase_add_test(cases, rows_from_the_bottom_up);
-  tcase_add_test(cases, samples_from_the_bottom_up);
-  tcase_add_test(cases, bad_buffers_pass_with_one_warning);
-  tcase_add_test(cases, bad_buffers_among_good_ones);
-  tcase_add_test(cases, warned_again_of_frames_with_other_caps);
-  tcase_add_test(cases, frames_of_other_caps_that_cost_too_much_pass);
-  tcase_add_test(cases, memory_that_cannot_be_mapped);
-  tcase_add_test(cases, memory_that_cannot_be_mapped_is_passed_on);
-  tcase_add_test(cases, flagged_and_shared_buffers_are_analysed);
-  return suite;
-}

@@ -49,10 +49,6 @@ constexpr BadFile bad_files[] = {
     {one_pixel, gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS, "leaves a flat part of it"},
 };
 
-void assert_names(const std::string& text, const std::string& part) {
-  fail_unless(text.find(part) != text.npos, "'%s' does not say '%s'", text.c_str(), part.c_str());
-}
-
 /// The old mask is in force.
 void assert_goes_on(Finder& finder, const RoundPart& scene) {
   assert_found_at(only(finder.find(scene.frame())), scene.x, scene.y);
@@ -60,7 +56,7 @@ void assert_goes_on(Finder& finder, const RoundPart& scene) {
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
 }
 
-GST_START_TEST(bad_file_at_start) {
+ELEMENT_TESTS(bad_file_at_start, 0, G_N_ELEMENTS(bad_files)) {
   const BadFile& bad = bad_files[__i__];
   const RoundPart scene;
   const std::string file = bad.make();
@@ -68,12 +64,11 @@ GST_START_TEST(bad_file_at_start) {
                                              {"mask-file", file},
                                              {"max-template-pixels", "9000"}},
                                             bad.domain(), bad.code);
-  assert_names(text, file);
-  assert_names(text, bad.text);
+  assert_contains(text, file);
+  assert_contains(text, bad.text);
 }
-GST_END_TEST
 
-GST_START_TEST(bad_file_while_playing) {
+ELEMENT_TESTS(bad_file_while_playing, 0, G_N_ELEMENTS(bad_files)) {
   const BadFile& bad = bad_files[__i__];
   const RoundPart scene;
   const std::string good = save(scene.disc, "good.png"), file = bad.make();
@@ -84,15 +79,14 @@ GST_START_TEST(bad_file_while_playing) {
     const std::string was = finder.get("mask-file");
     finder.set("mask-file", file);
     const std::string text = text_of(finder.message(GST_MESSAGE_WARNING), bad.domain(), bad.code);
-    assert_names(text, file);
-    assert_names(text, bad.text);
+    assert_contains(text, file);
+    assert_contains(text, bad.text);
     assert_text(finder.get("mask-file"), was);
     assert_goes_on(finder, scene);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(a_disc_of_nothing) {
+ELEMENT_TEST(a_disc_of_nothing) {
   const RoundPart scene;
   Finder finder(search + "mask=disc template=" + save(scene.cut, "part.png"));
   assert_goes_on(finder, scene);
@@ -106,16 +100,15 @@ GST_START_TEST(a_disc_of_nothing) {
   }
   finder.set("mask-inset", "9");
   assert_goes_on(finder, scene);
-  assert_names(
+  assert_contains(
       refused_at_start(
           {{"template", save(scene.cut, "part.png")}, {"mask", "disc"}, {"mask-inset", "13"}},
           GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
       "part.png': a disc with a 'mask-inset' of 13");
 }
-GST_END_TEST
 
 /// Of what comes later, each way says why, and what is there stays.
-GST_START_TEST(templates_that_cannot_be_masked) {
+ELEMENT_TEST(templates_that_cannot_be_masked) {
   const RoundPart scene;
   Finder finder(search + "enable-capture=true mask=disc mask-inset=6 template=" +
                 save(scene.cut, "part.png"));
@@ -146,9 +139,8 @@ GST_START_TEST(templates_that_cannot_be_masked) {
   assert_goes_on(finder, scene);
   fail_unless(add(finder, sample_of(scene.cut)) != 0);
 }
-GST_END_TEST
 
-GST_START_TEST(transparent_templates) {
+ELEMENT_TEST(transparent_templates) {
   const RoundPart scene;
   Finder finder(search + "template=" + save(scene.cut, scene.disc, "part.png"));
   assert_goes_on(finder, scene);
@@ -157,12 +149,11 @@ GST_START_TEST(transparent_templates) {
   assert_goes_on(finder, scene);
   const std::string text = refused_at_start({{"template", transparent()}}, GST_LIBRARY_ERROR,
                                             GST_LIBRARY_ERROR_SETTINGS);
-  assert_names(text, "transparent.png': its alpha leaves no pixel of it");
+  assert_contains(text, "transparent.png': its alpha leaves no pixel of it");
 }
-GST_END_TEST
 
 /// A white disc on black.
-GST_START_TEST(masks_that_take_all_contrast) {
+ELEMENT_TEST(masks_that_take_all_contrast) {
   const Gray disc = disc_of(20, 20);
   const std::string file = save(disc, disc, "white.png");
   Gray frame = texture(64, 48);
@@ -189,14 +180,12 @@ GST_START_TEST(masks_that_take_all_contrast) {
   fail_unless(peak.score == 0);
   finder.set("method", "ccoeff");
   finder.find(frame);
-  const std::string text =
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-  assert_names(text, "white.png', where its mask counts, is flat: it has no contrast");
+  assert_warned(finder, "white.png', where its mask counts, is flat: it has no contrast",
+                GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
 }
-GST_END_TEST
 
 /// What has been accepted is not asked again when others come.
-GST_START_TEST(masks_that_are_there_stay) {
+ELEMENT_TEST(masks_that_are_there_stay) {
   const Gray disc = disc_of(20, 20), frame = texture(64, 48);
   const auto rgba = GST_VIDEO_FORMAT_RGBA;
   for (const bool stopped : {false, true}) {
@@ -210,25 +199,22 @@ GST_START_TEST(masks_that_are_there_stay) {
     assert_found_at(only(finder.find(frame)), 9, 9);
   }
 }
-GST_END_TEST
 
 /// A flat template is told of as it is without a mask.
-GST_START_TEST(flat_templates_are_not_the_masks_fault) {
+ELEMENT_TEST(flat_templates_are_not_the_masks_fault) {
   const Gray frame = texture(64, 48);
   Finder finder("threshold=0.1 template=" + save(Gray(16, 16, 90), "flat.png"));
   finder.find(frame);
   text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
   finder.set("mask", "disc");
   finder.find(frame);
-  assert_names(
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED),
-      "flat.png', where its mask counts, is flat");
+  assert_warned(finder, "flat.png', where its mask counts, is flat", GST_STREAM_ERROR,
+                GST_STREAM_ERROR_FAILED);
   assert_text(finder.get("mask"), "disc");
 }
-GST_END_TEST
 
 /// What the library refuses with the next frame takes the mask along, and nothing else.
-GST_START_TEST(masks_return_with_the_templates) {
+ELEMENT_TEST(masks_return_with_the_templates) {
   const RoundPart scene;
   Finder finder(search + "mask=disc");
   const guint id = add(finder, sample_of(scene.cut));
@@ -242,22 +228,5 @@ GST_START_TEST(masks_return_with_the_templates) {
   assert_text(finder.get("mask-inset"), "0");
   fail_unless(remove(finder, id), "it has gone");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("bad masks");
-  TCase* cases = tcase_create("bad masks");
-  suite_add_tcase(suite, cases);
-  tcase_add_loop_test(cases, bad_file_at_start, 0, G_N_ELEMENTS(bad_files));
-  tcase_add_loop_test(cases, bad_file_while_playing, 0, G_N_ELEMENTS(bad_files));
-  tcase_add_test(cases, a_disc_of_nothing);
-  tcase_add_test(cases, templates_that_cannot_be_masked);
-  tcase_add_test(cases, transparent_templates);
-  tcase_add_test(cases, masks_that_take_all_contrast);
-  tcase_add_test(cases, masks_that_are_there_stay);
-  tcase_add_test(cases, flat_templates_are_not_the_masks_fault);
-  tcase_add_test(cases, masks_return_with_the_templates);
-  return suite;
-}

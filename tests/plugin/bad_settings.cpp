@@ -5,12 +5,8 @@
 
 namespace {
 
-void assert_contains(const std::string& text, const char* part) {
-  fail_unless(text.find(part) != text.npos, "'%s' does not name %s", text.c_str(), part);
-}
-
 /// An ordinal that no GPU has, so the result is the same with a GPU and without.
-GST_START_TEST(no_such_gpu) {
+ELEMENT_TEST(no_such_gpu) {
   refused_at_start({{"backend", "cuda"}, {"cuda-device-id", "4095"}}, GST_RESOURCE_ERROR,
                    GST_RESOURCE_ERROR_NOT_FOUND);
   // With `auto` the CPU is used instead.
@@ -22,17 +18,14 @@ GST_START_TEST(no_such_gpu) {
   fail_unless(finder.message(
                   static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) == nullptr);
 }
-GST_END_TEST
 
 /// Not numbers, negative, too large, doubled, with something between or behind: nothing changes.
-GST_START_TEST(malformed_devices) {
+ELEMENT_TEST(malformed_devices) {
   Finder finder("devices=2,0 backend=cpu");  // of which there may be fewer
   for (const char* value : {"a", "-1", "0,-1", "0,,1", "0,", ",0", "0 1", "0, 1", "0,1x", "1.5",
                             "0,1,0", "99999999999"}) {
     finder.set("devices", value);
-    assert_contains(
-        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
-        "'devices' cannot be");
+    assert_warned(finder, "'devices' cannot be");
     assert_text(finder.get("devices"), "2,0");
   }
   for (const char* value : {"0", "3,1,2"}) {
@@ -45,10 +38,9 @@ GST_START_TEST(malformed_devices) {
   fail_unless(text == nullptr);
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a warning about what it took");
 }
-GST_END_TEST
 
 /// Whether the first or the second is missing, or there is no CUDA at all.
-GST_START_TEST(no_such_devices) {
+ELEMENT_TEST(no_such_devices) {
   for (const char* devices : {"4095", "4095,0", "0,4095"}) {
     refused_at_start({{"backend", "cuda"}, {"devices", devices}}, GST_RESOURCE_ERROR,
                      GST_RESOURCE_ERROR_NOT_FOUND);
@@ -59,17 +51,14 @@ GST_START_TEST(no_such_devices) {
       gst_element_set_state(finder.element, GST_STATE_READY);  // it started before it had a bus
       gst_element_set_state(finder.element, GST_STATE_PLAYING);
       assert_text(finder.get("active-backend"), "cpu");
-      assert_contains(text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR,
-                              GST_LIBRARY_ERROR_SETTINGS),
-                      "'devices' has no effect, the CPU works: ");
+      assert_warned(finder, "'devices' has no effect, the CPU works: ");
       assert_equals_int(finder.find(scene).peaks.size(), 1);
       fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST(caps_it_cannot_take) {
+ELEMENT_TEST(caps_it_cannot_take) {
   for (const char* caps :
        {"video/x-raw,format=GRAY16_BE", "video/x-raw,format=P012_LE", "video/x-raw,format=Y410",
         "video/x-raw(memory:DMABuf),format=NV12", "image/jpeg"}) {
@@ -81,58 +70,47 @@ GST_START_TEST(caps_it_cannot_take) {
     fail_unless(flow == GST_FLOW_NOT_NEGOTIATED, "%s: %s", caps, gst_flow_get_name(flow));
   }
 }
-GST_END_TEST
 
 /// Before any frame, and without a template.
-GST_START_TEST(unknown_kernel_at_start) {
+ELEMENT_TEST(unknown_kernel_at_start) {
   const std::string text =
       refused_at_start({{"kernel", "no_such"}}, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
   assert_contains(text, "no_such");
   assert_contains(text, "fft");  // what there is instead
 }
-GST_END_TEST
 
-GST_START_TEST(unknown_kernel_while_playing) {
+ELEMENT_TEST(unknown_kernel_while_playing) {
   const Gray scene = texture(60, 40);
   Finder finder("template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
   finder.find(scene);
   finder.set("kernel", "no_such");
   assert_equals_int(finder.find(scene).peaks.size(), 1);
-  assert_contains(
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
-      "no_such");
+  assert_warned(finder, "no_such");
   assert_text(finder.get("kernel"), "auto");
   assert_equals_int(finder.find(scene).peaks.size(), 1);
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
 }
-GST_END_TEST
 
 /// What it started with is returned to, although no frame has been analysed yet.
-GST_START_TEST(unknown_kernel_before_the_first_frame) {
+ELEMENT_TEST(unknown_kernel_before_the_first_frame) {
   const Gray scene = texture(60, 40);
   Finder finder("template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
   finder.set("kernel", "no_such");
   assert_equals_int(finder.find(scene).peaks.size(), 1);
-  assert_contains(
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
-      "no_such");
+  assert_warned(finder, "no_such");
   assert_text(finder.get("kernel"), "auto");
 }
-GST_END_TEST
 
 /// An array of the wrong length or type changes nothing.
-GST_START_TEST(malformed_region) {
+ELEMENT_TEST(malformed_region) {
   Finder finder("search-region=\"<1,2,30,40>\"");
   for (const char* value : {"<1,2,3>", "<1,2,3,4,5>", "<1,2,-3,4>", "<1,2,3,4.5>",
                             "<1,2,3,<4,5,6,7>>", "<1,2,3,99999999999>"}) {
     finder.set("search-region", value);
-    assert_contains(
-        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
-        "search-region");
+    assert_warned(finder, "search-region");
     assert_text(finder.get("search-region"), "< (int)1, (int)2, (int)30, (int)40 >");
   }
 }
-GST_END_TEST
 
 /// GObject warns; from GLib 2.75 on the warning is critical.
 #if GLIB_CHECK_VERSION(2, 75, 0)
@@ -142,7 +120,7 @@ GST_END_TEST
 #endif
 
 /// Past their ranges, and no number: the old value stays, and frames flow on.
-GST_START_TEST(numbers_out_of_range) {
+ELEMENT_TEST(numbers_out_of_range) {
   static constexpr struct {
     const char *property, *old, *below, *above;
   } numbers[] = {{"prefilter-sigma", "1.5", "-1", "11"}, {"angle-start", "-20", "-361", "361"},
@@ -169,22 +147,5 @@ GST_START_TEST(numbers_out_of_range) {
     assert_text(finder.get("pyramid-levels"), "1");
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("bad settings");
-  TCase* cases = tcase_create("bad settings");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, no_such_gpu);
-  tcase_add_test(cases, malformed_devices);
-  tcase_add_test(cases, no_such_devices);
-  tcase_add_test(cases, caps_it_cannot_take);
-  tcase_add_test(cases, unknown_kernel_at_start);
-  tcase_add_test(cases, unknown_kernel_while_playing);
-  tcase_add_test(cases, unknown_kernel_before_the_first_frame);
-  tcase_add_test(cases, malformed_region);
-  tcase_add_test(cases, numbers_out_of_range);
-  return suite;
-}

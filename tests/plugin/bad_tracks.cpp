@@ -56,26 +56,24 @@ void assert_balanced(const Finder& finder, const Found& last) {
   assert_equals_uint64(count("entered"), count("left") + count("dropped") + guint64(there));
 }
 
-GST_START_TEST(a_target_as_large_as_the_frame) {
+ELEMENT_TESTS(a_target_as_large_as_the_frame, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__) + " template=" + save(stage.background, "all.png"));
   // Of which a cell of a filter has as many pixels as a tenth of it.
   for (int i = 0; i < 5; ++i) assert_claimed_at(finder.find(stage.background), 0, 0, 3);
   for (int i = 0; i < 10; ++i) assert_equals_int(claims(finder.find(black())).size(), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(a_target_of_four_pixels) {
+ELEMENT_TESTS(a_target_of_four_pixels, 0, std::size(trackers)) {
   const Stage stage;
   const Gray tiny = crop(stage.background, 100, 80, 4, 4);
   Finder finder(stage.settings(__i__, "threshold=0.9") + " template=" + save(tiny, "tiny.png"));
   for (int i = 0; i < 5; ++i) assert_claimed_at(finder.find(stage.background), 100, 80);
   for (int i = 0; i < 10; ++i) assert_equals_int(claims(finder.find(black())).size(), 0);
 }
-GST_END_TEST
 
 /// It is expected beyond the frame, by more than a window's size.
-GST_START_TEST(a_target_that_shoots_out_of_the_frame) {
+ELEMENT_TESTS(a_target_that_shoots_out_of_the_frame, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__));
   for (int x = 20; x < 280; x += 25) finder.find(stage.frame(x, 80));
@@ -83,10 +81,9 @@ GST_START_TEST(a_target_that_shoots_out_of_the_frame) {
   for (int i = 0; i < 25; ++i) finder.find(stage.frame(40, 60));
   assert_claimed_at(finder.find(stage.frame(40, 60)), 40, 60);
 }
-GST_END_TEST
 
 /// The region that is searched moves to where the target is not.
-GST_START_TEST(a_target_outside_of_what_is_searched) {
+ELEMENT_TESTS(a_target_outside_of_what_is_searched, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__));
   settle(finder, stage, 200, 100);
@@ -97,11 +94,10 @@ GST_START_TEST(a_target_outside_of_what_is_searched) {
   for (int i = 0; i < 20; ++i) finder.find(stage.frame(200, 100));
   assert_claimed_at(finder.find(stage.frame(200, 100)), 200, 100);
 }
-GST_END_TEST
 
 /// As many as there may be; for filters fewer, since each takes milliseconds. They are far enough
 /// apart that a window holds no more than the eight peaks that it reports.
-GST_START_TEST(a_thousand_targets) {
+ELEMENT_TESTS(a_thousand_targets, 0, std::size(trackers)) {
   const int columns = __i__ == 0 ? 40 : 8, rows = __i__ == 0 ? 25 : 4;
   const Gray part = texture(8, 8, 60);
   constexpr int apart = 24;
@@ -119,10 +115,9 @@ GST_START_TEST(a_thousand_targets) {
     assert_equals_int(ids.size(), columns * rows);
   }
 }
-GST_END_TEST
 
 /// They move, and then all are gone in one frame; for filters fewer, since each takes milliseconds.
-GST_START_TEST(many_that_vanish_at_once) {
+ELEMENT_TESTS(many_that_vanish_at_once, 0, std::size(trackers)) {
   const int columns = __i__ == 0 ? 40 : 16, rows = __i__ == 0 ? 25 : 8;
   const int all = columns * rows;
   const Gray part = texture(8, 8, 60);
@@ -151,10 +146,9 @@ GST_START_TEST(many_that_vanish_at_once) {
   }
   assert_equals_uint64(stat_of(finder.element, "dropped"), guint64(all));
 }
-GST_END_TEST
 
 /// Tracks count frames, whatever these say of their times.
-GST_START_TEST(times_that_stand_still_leap_and_go_back) {
+ELEMENT_TESTS(times_that_stand_still_leap_and_go_back, 0, std::size(trackers)) {
   constexpr GstClockTime times[] = {0,
                                     0,
                                     0,
@@ -181,9 +175,8 @@ GST_START_TEST(times_that_stand_still_leap_and_go_back) {
       assert_balanced(finder, found);
     }
 }
-GST_END_TEST
 
-GST_START_TEST(frames_that_are_missing_or_come_twice) {
+ELEMENT_TESTS(frames_that_are_missing_or_come_twice, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__));
   settle(finder, stage, 20, 80);
@@ -195,10 +188,9 @@ GST_START_TEST(frames_that_are_missing_or_come_twice) {
     assert_equals_int(found.peaks[0].id, 1);
   }
 }
-GST_END_TEST
 
 /// To another scene and back, without an event in the stream.
-GST_START_TEST(a_cut) {
+ELEMENT_TESTS(a_cut, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__));
   settle(finder, stage, 200, 100);
@@ -209,27 +201,23 @@ GST_START_TEST(a_cut) {
   assert_claimed_at(found, 60, 40);
   assert_equals_int(found.peaks[0].id, 1);
 }
-GST_END_TEST
 
-GST_START_TEST(a_seek) {
+ELEMENT_TESTS(a_seek, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__));
   settle(finder, stage, 200, 100);
   fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
   fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE)));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+  fail_unless(gst_harness_push_event(finder.harness, new_segment()));
   assert_equals_int(claims(finder.find(stage.background)).size(), 0);
   for (int i = 0; i < 15; ++i) finder.find(stage.frame(40, 60));
   const Found found = finder.find(stage.frame(40, 60));
   assert_claimed_at(found, 40, 60);
   assert_equals_int(found.peaks[0].id, 1);
 }
-GST_END_TEST
 
 /// Each while frames flow; then the target is followed as before.
-GST_START_TEST(settings_that_change) {
+ELEMENT_TESTS(settings_that_change, 0, std::size(trackers)) {
   const Stage stage;
   Finder finder(stage.settings(__i__));
   guint64 last_id = 0;
@@ -257,11 +245,10 @@ GST_START_TEST(settings_that_change) {
     last_id = id;
   }
 }
-GST_END_TEST
 
 /// While a target is new, missed, lost or perhaps found again. Nothing is claimed that is not
 /// there, targets add up, and in the end it is followed.
-GST_START_TEST(settings_that_change_at_a_bad_time) {
+ELEMENT_TESTS(settings_that_change_at_a_bad_time, 0, std::size(trackers)) {
   const Stage stage;
   enum { is_new, is_missed, is_lost, is_perhaps_found, times };
   for (int time = is_new; time < times; ++time) {
@@ -302,26 +289,5 @@ GST_START_TEST(settings_that_change_at_a_bad_time) {
     assert_balanced(finder, found);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("bad tracks");
-  TCase* cases = tcase_create("bad tracks");
-  suite_add_tcase(suite, cases);
-  const int count = std::size(trackers);
-  tcase_add_loop_test(cases, a_target_as_large_as_the_frame, 0, count);
-  tcase_add_loop_test(cases, a_target_of_four_pixels, 0, count);
-  tcase_add_loop_test(cases, a_target_that_shoots_out_of_the_frame, 0, count);
-  tcase_add_loop_test(cases, a_target_outside_of_what_is_searched, 0, count);
-  tcase_add_loop_test(cases, a_thousand_targets, 0, count);
-  tcase_add_loop_test(cases, many_that_vanish_at_once, 0, count);
-  tcase_add_loop_test(cases, times_that_stand_still_leap_and_go_back, 0, count);
-  tcase_add_loop_test(cases, frames_that_are_missing_or_come_twice, 0, count);
-  tcase_add_loop_test(cases, a_cut, 0, count);
-  tcase_add_loop_test(cases, a_seek, 0, count);
-  tcase_add_loop_test(cases, settings_that_change, 0, count);
-  tcase_add_loop_test(cases, settings_that_change_at_a_bad_time, 0, count);
-  return suite;
-}

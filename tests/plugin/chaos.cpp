@@ -95,7 +95,7 @@ void no_critics() {
     g_log_set_handler(domain, levels, fails, nullptr);
 }
 
-GST_START_TEST(everything_at_random) {
+ELEMENT_TEST(everything_at_random) {
   no_critics();
   ChaosRun::seed = number_from("XCORR_CHAOS_SEED", g_random_int());
   std::printf("seed %u\n", ChaosRun::seed.load());
@@ -134,14 +134,5 @@ GST_START_TEST(everything_at_random) {
   const bool grew = resources.grew(g_getenv("LD_PRELOAD") == nullptr);
   fail_if(time >= least_time_of_soak && grew, "what the process holds has grown");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("chaos");
-  TCase* cases = tcase_create("chaos");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, everything_at_random);
-  return suite;
-}

@@ -162,11 +162,7 @@ void ChaosStream::begin(GstVideoFormat format, int width, int height) {
   begin_segment();
 }
 
-void ChaosStream::begin_segment() {
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  push(gst_event_new_segment(&segment));
-}
+void ChaosStream::begin_segment() { push(new_segment()); }
 
 GstFlowReturn ChaosStream::push(Place place, Random& random, bool kept) {
   Gray image = background_;

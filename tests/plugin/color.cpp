@@ -95,7 +95,7 @@ class Pipeline {
   GstBus* bus_;
 };
 
-GST_START_TEST(buttons_of_equal_luma) {
+ELEMENT_TESTS(buttons_of_equal_luma, 0, all_formats.size()) {
   if (!has_color(all_formats[__i__])) return;
   Pipeline pipeline(all_formats[__i__],
                     "match-on=color threshold=0.6 max-peaks=2 template=" + red_button());
@@ -107,10 +107,9 @@ GST_START_TEST(buttons_of_equal_luma) {
   pipeline.set("polarity", "either");
   assert_equals_int(pipeline.find(buttons()).peaks.size(), 2);
 }
-GST_END_TEST
 
 /// Whatever the place, a patch of a frame is an exact copy.
-GST_START_TEST(captured_anywhere) {
+ELEMENT_TESTS(captured_anywhere, 0, all_formats.size()) {
   if (!has_color(all_formats[__i__])) return;
   Colors scene;
   scene.red = texture(width, height, 1);
@@ -130,10 +129,9 @@ GST_START_TEST(captured_anywhere) {
                   gst_video_format_to_string(all_formats[__i__]), x, y);
     }
 }
-GST_END_TEST
 
 /// Frames flow on, matched on luma, and a warning says why.
-GST_START_TEST(without_color) {
+ELEMENT_TEST(without_color) {
   for (const GstVideoFormat format :
        {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_P010_10LE}) {
     Pipeline pipeline(format, "match-on=color threshold=0.6 template=" + red_button());
@@ -142,9 +140,8 @@ GST_START_TEST(without_color) {
     fail_unless(text.find("'match-on': the luma of frames of ") == 0, "%s", text.c_str());
   }
 }
-GST_END_TEST
 
-GST_START_TEST(gray_templates) {
+ELEMENT_TEST(gray_templates) {
   const Gray scene = texture(width, height);
   Pipeline pipeline(GST_VIDEO_FORMAT_BGRx, "match-on=color threshold=0.9 template=" +
                                                save(crop(scene, 31, 22, 16, 12), "gray.png"));
@@ -155,10 +152,9 @@ GST_START_TEST(gray_templates) {
   const std::string text = text_of(pipeline.warning(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
   fail_unless(text.find("is gray: with match-on=color") != text.npos, "%s", text.c_str());
 }
-GST_END_TEST
 
 /// Turned at any angle, and followed as a track.
-GST_START_TEST(turned_and_followed) {
+ELEMENT_TEST(turned_and_followed) {
   Pipeline turned(
       GST_VIDEO_FORMAT_NV12,
       "match-on=color threshold=0.6 mask=disc angle-extent=90 template=" + red_button());
@@ -175,10 +171,9 @@ GST_START_TEST(turned_and_followed) {
     assert_at(found.peaks[0], 6, 16, 0.5);
   }
 }
-GST_END_TEST
 
 /// While frames flow.
-GST_START_TEST(switched) {
+ELEMENT_TEST(switched) {
   Pipeline pipeline(GST_VIDEO_FORMAT_BGRA, "threshold=0.6 max-peaks=2 template=" + red_button());
   for (int i = 0; i < 2; ++i) {
     pipeline.set("match-on", "color");
@@ -188,20 +183,5 @@ GST_START_TEST(switched) {
       fail_unless(peak.score < 0.95, "%g", peak.score);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("color");
-  TCase* tcase = tcase_create("color");
-  suite_add_tcase(suite, tcase);
-  const int formats = all_formats.size();
-  tcase_add_loop_test(tcase, buttons_of_equal_luma, 0, formats);
-  tcase_add_loop_test(tcase, captured_anywhere, 0, formats);
-  tcase_add_test(tcase, without_color);
-  tcase_add_test(tcase, gray_templates);
-  tcase_add_test(tcase, turned_and_followed);
-  tcase_add_test(tcase, switched);
-  return suite;
-}

@@ -24,7 +24,7 @@ struct Parts {
   }
 };
 
-GST_START_TEST(of_either_sign) {
+ELEMENT_TEST(of_either_sign) {
   const Parts parts;
   Finder finder("threshold=0.9 max-peaks=4 subpixel=none template=" + parts.file);
   Found found = finder.find(parts.scene);
@@ -41,10 +41,9 @@ GST_START_TEST(of_either_sign) {
   finder.set("polarity", "either");
   assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
 }
-GST_END_TEST
 
 /// The template takes up nothing of it, which would undo its own contrast.
-GST_START_TEST(an_inverted_target_is_followed) {
+ELEMENT_TEST(an_inverted_target_is_followed) {
   const Parts parts;
   Finder finder("threshold=0.8 track=true tracker=template polarity=either template=" + parts.file);
   guint64 id = 0;
@@ -60,10 +59,9 @@ GST_START_TEST(an_inverted_target_is_followed) {
     id = found.peaks[0].id;
   }
 }
-GST_END_TEST
 
 /// By methods whose sign says nothing; the old one stays, and frames flow on.
-GST_START_TEST(methods_without_a_sign_are_refused) {
+ELEMENT_TEST(methods_without_a_sign_are_refused) {
   const Parts parts;
   Finder finder("threshold=0.9 polarity=either max-peaks=4 template=" + parts.file);
   assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
@@ -72,30 +70,26 @@ GST_START_TEST(methods_without_a_sign_are_refused) {
     assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
     const std::string text =
         text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    fail_unless(text.find("polarity") != text.npos && text.find(method) != text.npos, "%s",
-                text.c_str());
+    assert_contains(text, "polarity");
+    assert_contains(text, method);
     assert_text(finder.get("method"), "ccoeff-normed");
   }
   finder.set("method", "ccoeff");
   assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
   fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
 }
-GST_END_TEST
 
-GST_START_TEST(polarity_is_refused_without_a_sign) {
+ELEMENT_TEST(polarity_is_refused_without_a_sign) {
   const Parts parts;
   Finder finder("threshold=0.9 method=ccorr-normed max-peaks=1 template=" + parts.file);
   assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
   finder.set("polarity", "either");
   assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
-  const std::string text =
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  fail_unless(text.find("polarity") != text.npos, "%s", text.c_str());
+  assert_warned(finder, "polarity");
   assert_text(finder.get("polarity"), "same");
 }
-GST_END_TEST
 
-GST_START_TEST(flat_places_are_no_match) {
+ELEMENT_TEST(flat_places_are_no_match) {
   const Parts parts;
   Gray faint = parts.scene;
   for (std::uint8_t& pixel : faint.pixels) pixel = static_cast<std::uint8_t>(120 + pixel / 16);
@@ -108,18 +102,5 @@ GST_START_TEST(flat_places_are_no_match) {
   assert_equals_int(finder.find(faint).peaks.size(), 0);
   assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("contrast");
-  TCase* tcase = tcase_create("contrast");
-  tcase_add_test(tcase, of_either_sign);
-  tcase_add_test(tcase, an_inverted_target_is_followed);
-  tcase_add_test(tcase, methods_without_a_sign_are_refused);
-  tcase_add_test(tcase, polarity_is_refused_without_a_sign);
-  tcase_add_test(tcase, flat_places_are_no_match);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}

@@ -101,7 +101,7 @@ void assert_found(const Found& found, int x, int y, double least = 1) {
   fail_unless(found.peaks[0].score >= least, "score %.17g", found.peaks[0].score);
 }
 
-GST_START_TEST(cut_out_of_a_frame) {
+ELEMENT_TESTS(cut_out_of_a_frame, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Words scene = noise(deep, deep.bits - 2);
   Finder finder("subpixel=false template=" + cut(deep, scene));
@@ -110,19 +110,17 @@ GST_START_TEST(cut_out_of_a_frame) {
   assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y,
                deep.format == GST_VIDEO_FORMAT_GRAY16_LE ? 1 : 0.9999);
 }
-GST_END_TEST
 
 /// High bytes are all the same.
-GST_START_TEST(low_bits_decide) {
+ELEMENT_TEST(low_bits_decide) {
   const Deep& deep = deep_formats[0];
   const Words scene = noise(deep, 6);
   Finder finder("subpixel=false template=" + cut(deep, scene));
   finder.set_format(deep.format, width, height);
   assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
 }
-GST_END_TEST
 
-GST_START_TEST(template_of_8_bits) {
+ELEMENT_TESTS(template_of_8_bits, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Gray gray = texture(width, height);
   Words scene(width, height);
@@ -134,9 +132,8 @@ GST_START_TEST(template_of_8_bits) {
   finder.set_format(deep.format, width, height);
   assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y, 0.999);
 }
-GST_END_TEST
 
-GST_START_TEST(captured_template) {
+ELEMENT_TESTS(captured_template, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Words scene = noise(deep, 5);
   Finder finder("subpixel=false enable-capture=true");
@@ -146,10 +143,9 @@ GST_START_TEST(captured_template) {
   assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y,
                deep.format == GST_VIDEO_FORMAT_GRAY16_LE ? 1 : 0.999);
 }
-GST_END_TEST
 
 /// A contrast is asked for in gray levels of 256, whatever the frames' depth.
-GST_START_TEST(contrast_is_of_256_levels) {
+ELEMENT_TESTS(contrast_is_of_256_levels, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   Words scene(width, height);
   for (int y = 0; y < height; ++y)
@@ -164,9 +160,8 @@ GST_START_TEST(contrast_is_of_256_levels) {
     assert_equals_int(finder.find(frame_of(deep, scene)).peaks.size(), enough);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(targets_are_followed) {
+ELEMENT_TESTS(targets_are_followed, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Words pattern = noise(deep, deep.bits - 2, 2);
   Finder finder("track=true subpixel=false template=" + cut(deep, pattern));
@@ -186,7 +181,6 @@ GST_START_TEST(targets_are_followed) {
   }
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "nobody asked for filters");
 }
-GST_END_TEST
 
 std::string warning_of(Finder& finder) {
   return text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
@@ -207,7 +201,7 @@ struct Gray16 {
 
 /// The patch lies on its left side there, which needs no interpolation. No pixel says more than its
 /// low bits.
-GST_START_TEST(turned_parts) {
+ELEMENT_TESTS(turned_parts, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Words pattern = noise(deep, 6, 2);
   Finder finder("subpixel=false angle-extent=180 template=" + cut(deep, pattern));
@@ -228,18 +222,16 @@ GST_START_TEST(turned_parts) {
   // A YUV pipeline's gray PNG has another range of values, which rounds.
   fail_unless(peak.score >= (deep.format == GST_VIDEO_FORMAT_GRAY16_LE ? 1 : 0.99));
 }
-GST_END_TEST
 
-GST_START_TEST(filters_need_8_bits) {
+ELEMENT_TEST(filters_need_8_bits) {
   Gray16 gray("track=true tracker=filter");
   assert_found(gray.finder.find(gray.frame()), patch_x, patch_y);
   assert_text(warning_of(gray.finder),
               "Filters need frames of 8 bits, not GRAY16_LE: targets are followed by templates");
 }
-GST_END_TEST
 
 /// Frames flow on, and are analysed again when they can be.
-GST_START_TEST(odd_addresses) {
+ELEMENT_TEST(odd_addresses) {
   Gray16 gray("");
   GstBuffer* odd = gst_buffer_new_allocate(nullptr, 2 * width * height + 1, nullptr);
   gsize offset[GST_VIDEO_MAX_PLANES] = {1};
@@ -252,10 +244,9 @@ GST_START_TEST(odd_addresses) {
       "A frame passes unanalysed: its 16-bit pixels begin at odd addresses");
   assert_found(gray.finder.find(gray.frame()), patch_x, patch_y);
 }
-GST_END_TEST
 
 /// Of images whose high bytes are all the same.
-GST_START_TEST(displacements) {
+ELEMENT_TESTS(displacements, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Words scene = noise(deep, deep.bits - 8);
   Words moved(width, height);
@@ -279,23 +270,5 @@ GST_START_TEST(displacements) {
   assert_text(finder.measure(view_at(0, 0)).state, "reference");
   assert_moved(finder.measure(view_at(3, -2)), -3, 2);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("deep formats");
-  TCase* cases = tcase_create("16 bits");
-  suite_add_tcase(suite, cases);
-  tcase_add_loop_test(cases, cut_out_of_a_frame, 0, deep_count);
-  tcase_add_test(cases, low_bits_decide);
-  tcase_add_loop_test(cases, template_of_8_bits, 0, deep_count);
-  tcase_add_loop_test(cases, captured_template, 0, deep_count);
-  tcase_add_loop_test(cases, contrast_is_of_256_levels, 0, deep_count);
-  tcase_add_loop_test(cases, targets_are_followed, 0, deep_count);
-  tcase_add_loop_test(cases, turned_parts, 0, deep_count);
-  tcase_add_test(cases, filters_need_8_bits);
-  tcase_add_test(cases, odd_addresses);
-  tcase_add_loop_test(cases, displacements, 0, deep_count);
-  return suite;
-}

@@ -11,7 +11,7 @@ const std::string whole = "subpixel=none search-range=8 ";
 
 // ---- fields ---------------------------------------------------------------------------------
 
-GST_START_TEST(previous_frame) {
+ELEMENT_TEST(previous_frame) {
   FieldFinder finder(whole);
   const Field first = finder.measure(view_at(0, 0), GST_VIDEO_FORMAT_GRAY8, GST_SECOND);
   assert_text(first.state, "reference");
@@ -29,10 +29,9 @@ GST_START_TEST(previous_frame) {
   assert_moved(finder.measure(view_at(4, 4)), -1, -6);
   finder.expect_no_message();
 }
-GST_END_TEST
 
 /// Of the windows that are ok.
-GST_START_TEST(summary) {
+ELEMENT_TEST(summary) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   const Field field = finder.measure(view_at(3, -2));
@@ -52,9 +51,8 @@ GST_START_TEST(summary) {
   assert_equals_float(field.median_x, -3);
   assert_equals_float(field.median_y, 2);
 }
-GST_END_TEST
 
-GST_START_TEST(first_frame) {
+ELEMENT_TEST(first_frame) {
   FieldFinder finder(whole + "reference=first");
   finder.measure(view_at(0, 0), GST_VIDEO_FORMAT_GRAY8, GST_SECOND);
   finder.measure(view_at(2, 0));
@@ -65,9 +63,8 @@ GST_START_TEST(first_frame) {
   assert_text(finder.measure(view_at(4, 0)).state, "reference");
   assert_moved(finder.measure(view_at(5, 1)), -1, -1);
 }
-GST_END_TEST
 
-GST_START_TEST(frame_after_a_signal) {
+ELEMENT_TEST(frame_after_a_signal) {
   FieldFinder finder(whole + "reference=signal");
   assert_text(finder.measure(view_at(0, 0)).state, "no-reference");
   g_signal_emit_by_name(finder.element, "take-reference");
@@ -75,9 +72,8 @@ GST_START_TEST(frame_after_a_signal) {
   assert_moved(finder.measure(view_at(3, 0)), -2, 0);
   assert_moved(finder.measure(view_at(4, 0)), -3, 0);
 }
-GST_END_TEST
 
-GST_START_TEST(image_of_a_file) {
+ELEMENT_TEST(image_of_a_file) {
   FieldFinder finder(whole + "reference=file reference-file=" + save(view_at(0, 0), "ref.png"));
   const Field field = finder.measure(view_at(-4, 5));
   assert_moved(field, 4, -5);
@@ -86,10 +82,9 @@ GST_START_TEST(image_of_a_file) {
   finder.set("reference-file", save(view_at(-4, 0), "other.png"));
   assert_moved(finder.measure(view_at(-4, 5)), 0, -5);
 }
-GST_END_TEST
 
 /// A kept reference outlives other settings.
-GST_START_TEST(settings_change_while_playing) {
+ELEMENT_TEST(settings_change_while_playing) {
   FieldFinder finder(whole + "reference=first");
   finder.measure(view_at(0, 0));
   assert_equals_int(finder.measure(view_at(2, 1)).columns, 5);
@@ -101,9 +96,8 @@ GST_START_TEST(settings_change_while_playing) {
   assert_text(finder.get("windows"), "< (int)32, (int)16 >");
   finder.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(parts_of_a_pixel) {
+ELEMENT_TEST(parts_of_a_pixel) {
   const Gray fine = view_at(0, 0, 9, 2 * field_width, 2 * field_height);
   // Each pixel is the mean of four, from an even or an odd column on: half a pixel apart.
   const auto half = [&](int from) {
@@ -123,10 +117,9 @@ GST_START_TEST(parts_of_a_pixel) {
   fail_unless(std::abs(field.median_x + 0.5) < 0.06, "%f", field.median_x);
   fail_unless(std::abs(field.median_y) < 0.06, "%f", field.median_y);
 }
-GST_END_TEST
 
 /// What alternates from pixel to pixel is gone after smoothing.
-GST_START_TEST(smoothed_frames) {
+ELEMENT_TEST(smoothed_frames) {
   Gray uneven = view_at(3, -2);
   for (int y = 0; y < uneven.height; ++y)
     for (int x = 0; x < uneven.width; ++x)
@@ -143,9 +136,8 @@ GST_START_TEST(smoothed_frames) {
               rough.score[7], smooth.score[7]);
   finder.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(masked_windows) {
+ELEMENT_TEST(masked_windows) {
   Gray mask(field_width, field_height, 255);
   for (int y = 0; y < field_height; ++y)
     for (int x = 0; x < 40; ++x) mask.at(x, y) = 0;
@@ -160,7 +152,6 @@ GST_START_TEST(masked_windows) {
   assert_equals_float(field.valid, 1);
   assert_equals_float(field.mean_x, -2);
 }
-GST_END_TEST
 
 /// The same places in all forms that a file may have: with names, in another order, quoted.
 constexpr const char* files_of_places[] = {
@@ -169,7 +160,7 @@ constexpr const char* files_of_places[] = {
     "\"\",\"y\",\"x\"\n\"1, left\", 40.5, 50.5\n2,\"48.5\",+30.5\n3,2.05e1,62.5,more\n",
 };
 
-GST_START_TEST(windows_at_places) {
+ELEMENT_TESTS(windows_at_places, 0, G_N_ELEMENTS(files_of_places)) {
   write_file(temporary("places.csv"), files_of_places[__i__]);
   FieldFinder finder(whole + "places-file=" + temporary("places.csv"));
   finder.measure(view_at(0, 0));
@@ -185,10 +176,9 @@ GST_START_TEST(windows_at_places) {
   }
   finder.expect_no_message();
 }
-GST_END_TEST
 
 /// A kept reference outlives other places and the way back to a grid.
-GST_START_TEST(places_change_while_playing) {
+ELEMENT_TEST(places_change_while_playing) {
   write_file(temporary("one.csv"), "48,40\n");
   write_file(temporary("two.csv"), "48,40\n30,40\n");
   FieldFinder finder(whole + "reference=first places-file=" + temporary("one.csv"));
@@ -202,20 +192,18 @@ GST_START_TEST(places_change_while_playing) {
   assert_equals_int(finder.measure(view_at(3, 1)).columns, 5);
   finder.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(formats) {
+ELEMENT_TEST(formats) {
   for (const GstVideoFormat format : all_formats) {
     FieldFinder finder(whole);
     finder.measure(view_at(0, 0), format);
     assert_moved(finder.measure(view_at(3, -2), format), -3, 2);
   }
 }
-GST_END_TEST
 
 // ---- streams --------------------------------------------------------------------------------
 
-GST_START_TEST(frames_are_not_changed) {
+ELEMENT_TEST(frames_are_not_changed) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, view_at(1, 1));
@@ -227,10 +215,9 @@ GST_START_TEST(frames_are_not_changed) {
   gst_buffer_unref(other);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /// What follows a gap is not compared with what was before it.
-GST_START_TEST(gaps) {
+ELEMENT_TEST(gaps) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, view_at(1, 1));
@@ -238,18 +225,16 @@ GST_START_TEST(gaps) {
   assert_text(finder.measure(frame).state, "reference");
   assert_moved(finder.measure(view_at(2, 2)), -1, -1);
 }
-GST_END_TEST
 
-GST_START_TEST(other_sizes) {
+ELEMENT_TEST(other_sizes) {
   FieldFinder finder(whole + "reference=first");
   finder.measure(view_at(0, 0));
   assert_text(finder.measure(view_at(0, 0, 5, 64, 64)).state, "reference");
   assert_moved(finder.measure(view_at(2, 1, 5, 64, 64)), -2, -1);
   finder.expect_no_message();
 }
-GST_END_TEST
 
-GST_START_TEST(starts_again) {
+ELEMENT_TEST(starts_again) {
   FieldFinder finder(whole + "reference=first");
   finder.measure(view_at(0, 0));
   finder.measure(view_at(1, 0));
@@ -262,9 +247,8 @@ GST_START_TEST(starts_again) {
   assert_equals_int(stat_of(finder.element, "frames"), 2);
   assert_equals_int(stat_of(finder.element, "measured"), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(message_of_each_field) {
+ELEMENT_TEST(message_of_each_field) {
   FieldFinder finder(whole);
   finder.measure(view_at(0, 0));
   finder.measure(view_at(3, -2), GST_VIDEO_FORMAT_GRAY8, GST_SECOND);
@@ -286,30 +270,5 @@ GST_START_TEST(message_of_each_field) {
   finder.measure(view_at(3, -2));
   fail_unless(finder.message(GST_MESSAGE_ELEMENT) == nullptr);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("fields");
-  TCase* cases = tcase_create("fields");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, previous_frame);
-  tcase_add_test(cases, summary);
-  tcase_add_test(cases, first_frame);
-  tcase_add_test(cases, frame_after_a_signal);
-  tcase_add_test(cases, image_of_a_file);
-  tcase_add_test(cases, settings_change_while_playing);
-  tcase_add_test(cases, parts_of_a_pixel);
-  tcase_add_test(cases, smoothed_frames);
-  tcase_add_test(cases, masked_windows);
-  tcase_add_loop_test(cases, windows_at_places, 0, G_N_ELEMENTS(files_of_places));
-  tcase_add_test(cases, places_change_while_playing);
-  tcase_add_test(cases, formats);
-  tcase_add_test(cases, frames_are_not_changed);
-  tcase_add_test(cases, gaps);
-  tcase_add_test(cases, other_sizes);
-  tcase_add_test(cases, starts_again);
-  tcase_add_test(cases, message_of_each_field);
-  return suite;
-}

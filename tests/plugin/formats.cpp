@@ -19,32 +19,29 @@ void assert_copy(const Found& found, double x, double y) {
   fail_unless(found.peaks[0].score == 1.0, "score %.17g", found.peaks[0].score);
 }
 
-GST_START_TEST(known_position) {
+ELEMENT_TESTS(known_position, 0, format_count) {
   const Gray scene = texture(96, 64);
   Finder finder("subpixel=false template=" + save(crop(scene, 41, 22, 16, 12), "patch.png"));
   finder.set_format(all_formats[__i__], scene.width, scene.height);
   assert_copy(finder.find(scene), 41, 22);
 }
-GST_END_TEST
 
-GST_START_TEST(odd_sizes) {
+ELEMENT_TESTS(odd_sizes, 0, format_count) {
   const Gray scene = texture(67, 45);
   Finder finder("subpixel=false template=" + save(crop(scene, 13, 31, 15, 11), "patch.png"));
   finder.set_format(all_formats[__i__], scene.width, scene.height);
   assert_copy(finder.find(scene), 13, 31);
 }
-GST_END_TEST
 
-GST_START_TEST(padded_strides) {
+ELEMENT_TESTS(padded_strides, 0, format_count) {
   const Gray scene = texture(67, 45);
   Finder finder("subpixel=false template=" + save(crop(scene, 50, 3, 16, 12), "patch.png"));
   finder.set_format(all_formats[__i__], scene.width, scene.height);
   assert_copy(finder.find(make_frame(all_formats[__i__], scene, 24)), 50, 3);
 }
-GST_END_TEST
 
 /// The searched part begins at any byte of a row.
-GST_START_TEST(any_region) {
+ELEMENT_TESTS(any_region, 0, format_count) {
   const Gray scene = texture(96, 64);
   const std::string file = save(crop(scene, 41, 22, 16, 12), "patch.png");
   for (int x = 21; x < 25; ++x) {
@@ -54,10 +51,9 @@ GST_START_TEST(any_region) {
     assert_copy(finder.find(scene), 41, 22);
   }
 }
-GST_END_TEST
 
 /// Colours that differ in hue as well as in brightness, both in the file and in the frame.
-GST_START_TEST(colour) {
+ELEMENT_TESTS(colour, 0, format_count) {
   if (!is_rgb(all_formats[__i__])) return;
   const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
   const auto part = [](const Gray& plane) { return crop(plane, 33, 18, 14, 13); };
@@ -65,10 +61,9 @@ GST_START_TEST(colour) {
   finder.set_format(all_formats[__i__], 80, 60);
   assert_copy(finder.find(make_frame(all_formats[__i__], red, green, blue)), 33, 18);
 }
-GST_END_TEST
 
 /// The documented luma of packed RGB, against a gray template of those values.
-GST_START_TEST(luma_of_rgb) {
+ELEMENT_TESTS(luma_of_rgb, 0, format_count) {
   if (!is_rgb(all_formats[__i__])) return;
   const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
   Gray luma(80, 60);
@@ -79,10 +74,9 @@ GST_START_TEST(luma_of_rgb) {
   finder.set_format(all_formats[__i__], 80, 60);
   assert_copy(finder.find(make_frame(all_formats[__i__], red, green, blue)), 33, 18);
 }
-GST_END_TEST
 
 /// The pads take all rows of the table, whose bits are GStreamer's.
-GST_START_TEST(table) {
+ELEMENT_TEST(table) {
   Finder finder("");
   for (const char* name : {"sink", "src"}) {
     GstPad* pad = gst_element_get_static_pad(finder.element, name);
@@ -100,10 +94,9 @@ GST_START_TEST(table) {
     gst_object_unref(pad);
   }
 }
-GST_END_TEST
 
 /// The template is converted exactly as videoconvert converts the frames.
-GST_START_TEST(colour_converted_to_yuv) {
+ELEMENT_TEST(colour_converted_to_yuv) {
   const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
   const auto part = [](const Gray& plane) { return crop(plane, 33, 18, 14, 13); };
   const std::string file = save(part(red), part(green), part(blue), "patch.png");
@@ -122,32 +115,6 @@ GST_START_TEST(colour_converted_to_yuv) {
     gst_harness_teardown(harness);
   }
 }
-GST_END_TEST
-
-GST_START_TEST(bmp_template) {
-  const Gray scene = texture(64, 48);
-  Finder finder("subpixel=false template=" + save(crop(scene, 20, 17, 13, 9), "patch.bmp"));
-  assert_copy(finder.find(scene), 20, 17);
-}
-GST_END_TEST
-
-/// A BMP file that is read in several pieces.
-GST_START_TEST(large_bmp_template) {
-  const Gray scene = texture(210, 140);
-  Finder finder("subpixel=false template=" + save(crop(scene, 5, 6, 201, 130), "patch.bmp"));
-  assert_copy(finder.find(scene), 5, 6);
-}
-GST_END_TEST
-
-GST_START_TEST(jpeg_template) {
-  const Gray scene = texture(64, 48);
-  Finder finder("subpixel=false template=" + save(crop(scene, 20, 17, 16, 16), "patch.jpg"));
-  const Found found = finder.find(scene);
-  assert_equals_int(found.peaks.size(), 1);
-  assert_at(found.peaks[0], 20, 17);
-  fail_unless(found.peaks[0].score > 0.95, "score %f", found.peaks[0].score);
-}
-GST_END_TEST
 
 /// gst-libav has a decoder; the one of gst-plugins-good is ranked too low in some releases.
 bool has_bmp_decoder() {
@@ -162,26 +129,26 @@ bool has_bmp_decoder() {
   return found;
 }
 
-}  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("formats");
-  TCase* cases = tcase_create("positions");
-  suite_add_tcase(suite, cases);
-  tcase_add_loop_test(cases, known_position, 0, format_count);
-  tcase_add_loop_test(cases, odd_sizes, 0, format_count);
-  tcase_add_loop_test(cases, padded_strides, 0, format_count);
-  tcase_add_loop_test(cases, any_region, 0, format_count);
-  tcase_add_loop_test(cases, colour, 0, format_count);
-  tcase_add_loop_test(cases, luma_of_rgb, 0, format_count);
-  tcase_add_test(cases, table);
-  tcase_add_test(cases, colour_converted_to_yuv);
-  tcase_add_test(cases, jpeg_template);
-  if (has_bmp_decoder()) {
-    tcase_add_test(cases, bmp_template);
-    tcase_add_test(cases, large_bmp_template);
-  } else {
-    g_print("SKIPPED: bmp_template, large_bmp_template: no decoder of image/bmp is installed\n");
-  }
-  return suite;
+ELEMENT_TESTS(bmp_template, 0, count_with(has_bmp_decoder(), "decoder of image/bmp")) {
+  const Gray scene = texture(64, 48);
+  Finder finder("subpixel=false template=" + save(crop(scene, 20, 17, 13, 9), "patch.bmp"));
+  assert_copy(finder.find(scene), 20, 17);
 }
+
+/// A BMP file that is read in several pieces.
+ELEMENT_TESTS(large_bmp_template, 0, count_with(has_bmp_decoder(), "decoder of image/bmp")) {
+  const Gray scene = texture(210, 140);
+  Finder finder("subpixel=false template=" + save(crop(scene, 5, 6, 201, 130), "patch.bmp"));
+  assert_copy(finder.find(scene), 5, 6);
+}
+
+ELEMENT_TEST(jpeg_template) {
+  const Gray scene = texture(64, 48);
+  Finder finder("subpixel=false template=" + save(crop(scene, 20, 17, 16, 16), "patch.jpg"));
+  const Found found = finder.find(scene);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 20, 17);
+  fail_unless(found.peaks[0].score > 0.95, "score %f", found.peaks[0].score);
+}
+
+}  // namespace

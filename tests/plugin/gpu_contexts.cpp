@@ -43,7 +43,7 @@ class Uploader {
   Row row_;
 };
 
-GST_START_TEST(neighbours_share_one_context) {
+ELEMENT_TEST(neighbours_share_one_context) {
   const World world;
   for (const char* launch :
        {"cudaupload name=neighbour ! capsfilter caps=video/x-raw(memory:CUDAMemory) ! %s",
@@ -58,10 +58,9 @@ GST_START_TEST(neighbours_share_one_context) {
     gst_object_unref(neighbour);
   }
 }
-GST_END_TEST
 
 /// A cudaxcorr with a context of its own receives frames of another context.
-GST_START_TEST(kind_of_memory_changes_while_playing) {
+ELEMENT_TEST(kind_of_memory_changes_while_playing) {
   const World world;
   for (const char* depth : {"1", "4"}) {
     Finder element("subpixel=false template=" + world.file);
@@ -93,9 +92,8 @@ GST_START_TEST(kind_of_memory_changes_while_playing) {
     fail_unless(context_of(element.element) != own, "it still works in the context it had");
   }
 }
-GST_END_TEST
 
-GST_START_TEST(contexts_take_turns) {
+ELEMENT_TEST(contexts_take_turns) {
   const World world;
   Finder element("subpixel=false async-depth=2 template=" + world.file);
   Uploader uploaders[2];
@@ -109,7 +107,6 @@ GST_START_TEST(contexts_take_turns) {
     gst_buffer_unref(out);
   }
 }
-GST_END_TEST
 
 bool has_second_gpu() {
   const bool has = g_file_test("/dev/nvidia1", G_FILE_TEST_EXISTS);
@@ -125,7 +122,7 @@ guint gpu_of(GstElement* element) {
 }
 
 /// Any GPU will do, so the one with the least work is taken; what has ended does not count.
-GST_START_TEST(elements_spread) {
+ELEMENT_TEST(elements_spread) {
   if (!has_second_gpu()) return;
   const World world;
   const auto make = [&] {
@@ -143,10 +140,9 @@ GST_START_TEST(elements_spread) {
     assert_text(finder->get("active-backend"), "cuda");
   }
 }
-GST_END_TEST
 
 /// Frames in the memory of a GPU decide, not the load.
-GST_START_TEST(elements_go_where_frames_are) {
+ELEMENT_TEST(elements_go_where_frames_are) {
   if (!has_second_gpu()) return;
   const World world;
   std::unique_ptr<Finder> finders[3];
@@ -160,10 +156,9 @@ GST_START_TEST(elements_go_where_frames_are) {
     assert_equals_uint64(stat_of(finder->element, "in-gpu-memory"), 1);
   }
 }
-GST_END_TEST
 
 /// Frames in host memory and in each GPU's: what two find is what one finds, bit for bit.
-GST_START_TEST(one_element_on_several_gpus) {
+ELEMENT_TEST(one_element_on_several_gpus) {
   if (!has_second_gpu()) return;
   const World world;
   const Gray image = world.frame({{70, 50}, {200, 133}});
@@ -200,10 +195,9 @@ GST_START_TEST(one_element_on_several_gpus) {
     }
   }
 }
-GST_END_TEST
 
 /// Which is told, and the targets are followed.
-GST_START_TEST(changing_templates_on_several_gpus) {
+ELEMENT_TEST(changing_templates_on_several_gpus) {
   if (!has_second_gpu()) return;
   const World world;
   const std::string other = save(texture(14, 13, 7), "other.png");
@@ -211,13 +205,11 @@ GST_START_TEST(changing_templates_on_several_gpus) {
                 array_of({world.file, other}) + "\"");
   for (int i = 0; i < 5; ++i) finder.find(world.frame({{70, 50}}));
   assert_at(only(finder.find(world.frame({{70, 50}}))), 70, 50, 0.1);
-  const std::string text =
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-  fail_unless(text.find("'devices': templates that change") == 0, "%s", text.c_str());
+  assert_warned(finder, "'devices': templates that change", GST_STREAM_ERROR,
+                GST_STREAM_ERROR_FAILED);
 }
-GST_END_TEST
 
-GST_START_TEST(frames_of_another_gpu) {
+ELEMENT_TEST(frames_of_another_gpu) {
   if (!has_second_gpu()) return;
   const World world;
   Finder element("subpixel=false cuda-device-id=0 template=" + world.file);
@@ -228,9 +220,8 @@ GST_START_TEST(frames_of_another_gpu) {
     assert_at(only(element.find(frame)), 20 + 9 * i, 50);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(elements_come_and_go) {
+ELEMENT_TEST(elements_come_and_go) {
   const World world;
   for (int i = 0; i < 8; ++i) {
     Row gpu(upload + finder("async-depth=3"));
@@ -238,23 +229,7 @@ GST_START_TEST(elements_come_and_go) {
     for (int n = 0; n < 2; ++n) gpu.push(world.frame({{20, 30}}));  // still in flight at the end
   }
 }
-GST_END_TEST
+
+const Registered before_all([](TCase*) { skip_without_uploads(); });
 
 }  // namespace
-
-Suite* suite() {
-  skip_without_uploads();
-  Suite* suite = suite_create("gpu-contexts");
-  TCase* cases = tcase_create("gpu-contexts");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, neighbours_share_one_context);
-  tcase_add_test(cases, kind_of_memory_changes_while_playing);
-  tcase_add_test(cases, contexts_take_turns);
-  tcase_add_test(cases, elements_spread);
-  tcase_add_test(cases, elements_go_where_frames_are);
-  tcase_add_test(cases, one_element_on_several_gpus);
-  tcase_add_test(cases, changing_templates_on_several_gpus);
-  tcase_add_test(cases, frames_of_another_gpu);
-  tcase_add_test(cases, elements_come_and_go);
-  return suite;
-}

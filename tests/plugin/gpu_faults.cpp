@@ -141,26 +141,18 @@ void expect_all_frames(const std::string& settings, simt::Fault fault) {
 const std::string plain = "async-depth=3",
                   tracks = "track=true tracker=template template-update=0.3";
 
-GST_START_TEST(no_frame_is_lost_when_a_call_fails) {
-  expect_all_frames(plain, simt::Fault::passing);
-}
-GST_END_TEST
+ELEMENT_TEST(no_frame_is_lost_when_a_call_fails) { expect_all_frames(plain, simt::Fault::passing); }
 
-GST_START_TEST(no_frame_is_lost_when_the_gpu_is_gone) {
+ELEMENT_TEST(no_frame_is_lost_when_the_gpu_is_gone) {
   expect_all_frames(plain, simt::Fault::lasting);
 }
-GST_END_TEST
 
-GST_START_TEST(tracks_go_on_when_a_call_fails) { expect_all_frames(tracks, simt::Fault::passing); }
-GST_END_TEST
+ELEMENT_TEST(tracks_go_on_when_a_call_fails) { expect_all_frames(tracks, simt::Fault::passing); }
 
-GST_START_TEST(tracks_go_on_when_the_gpu_is_gone) {
-  expect_all_frames(tracks, simt::Fault::lasting);
-}
-GST_END_TEST
+ELEMENT_TEST(tracks_go_on_when_the_gpu_is_gone) { expect_all_frames(tracks, simt::Fault::lasting); }
 
 /// What filters have learnt is lost with the GPU: their targets end, and the template finds them.
-GST_START_TEST(filters_end_with_the_gpu) {
+ELEMENT_TEST(filters_end_with_the_gpu) {
   for (const long call : {1, 4, 16, 64}) {
     Finder finder("track=true tracker=filter threshold=0.8 min-frames-for-lost=2");
     look_for_patch(finder);
@@ -177,10 +169,9 @@ GST_START_TEST(filters_end_with_the_gpu) {
     simt::mend();
   }
 }
-GST_END_TEST
 
 /// With a kernel that only the GPU has the CPU works by its own.
-GST_START_TEST(the_kernel_is_the_gpus) {
+ELEMENT_TEST(the_kernel_is_the_gpus) {
   Stream stream("kernel=overlap_wise");
   assert_equals_int(stream.push(0), GST_FLOW_OK);
   simt::break_call(1, simt::Fault::lasting);
@@ -189,10 +180,9 @@ GST_START_TEST(the_kernel_is_the_gpus) {
   stream.pull(1);
   assert_text(stream.active_backend(), "cpu");
 }
-GST_END_TEST
 
 /// The CPU searches under the same mask.
-GST_START_TEST(the_mask_is_kept) {
+ELEMENT_TEST(the_mask_is_kept) {
   Stream stream("mask=disc track=true tracker=template");
   assert_equals_int(stream.push(0, true), GST_FLOW_OK);
   simt::break_call(1, simt::Fault::lasting);
@@ -201,10 +191,9 @@ GST_START_TEST(the_mask_is_kept) {
   for (int n = 1; n < frames; ++n) assert_equals_uint64(stream.pull(n).id, id);
   assert_text(stream.active_backend(), "cpu");
 }
-GST_END_TEST
 
 /// Where only the GPU will do, an error says so once, and what left before is right.
-GST_START_TEST(backend_cuda_ends_the_stream) {
+ELEMENT_TEST(backend_cuda_ends_the_stream) {
   int errors = 0;
   for_each_call(simt::Fault::lasting, [&](const Break& break_call) {
     Stream stream("backend=cuda " + plain);
@@ -219,9 +208,8 @@ GST_START_TEST(backend_cuda_ends_the_stream) {
   });
   fail_unless(errors > 30, "%d errors", errors);
 }
-GST_END_TEST
 
-GST_START_TEST(the_gpu_comes_back) {
+ELEMENT_TEST(the_gpu_comes_back) {
   Stream stream(tracks);
   assert_equals_int(stream.push(0), GST_FLOW_OK);
   assert_text(stream.active_backend(), "cuda");
@@ -248,23 +236,7 @@ GST_START_TEST(the_gpu_comes_back) {
   assert_text(stream.active_backend(), "cuda");
   assert_equals_int(stream.posted().warnings, 1);
 }
-GST_END_TEST
+
+const Registered before_all([](TCase*) { gst_plugin_cudaxcorr_register(); });
 
 }  // namespace
-
-Suite* suite() {
-  gst_plugin_cudaxcorr_register();
-  Suite* s = suite_create("gpu faults");
-  TCase* tc = tcase_create("faults");
-  suite_add_tcase(s, tc);
-  tcase_add_test(tc, no_frame_is_lost_when_a_call_fails);
-  tcase_add_test(tc, no_frame_is_lost_when_the_gpu_is_gone);
-  tcase_add_test(tc, tracks_go_on_when_a_call_fails);
-  tcase_add_test(tc, tracks_go_on_when_the_gpu_is_gone);
-  tcase_add_test(tc, filters_end_with_the_gpu);
-  tcase_add_test(tc, the_kernel_is_the_gpus);
-  tcase_add_test(tc, the_mask_is_kept);
-  tcase_add_test(tc, backend_cuda_ends_the_stream);
-  tcase_add_test(tc, the_gpu_comes_back);
-  return s;
-}

@@ -23,7 +23,7 @@ void assert_same(const Found& found, const Found& expected) {
   }
 }
 
-GST_START_TEST(pads_take_cuda_memory) {
+ELEMENT_TEST(pads_take_cuda_memory) {
   Finder element("");
   for (const char* name : {"sink", "src"}) {
     GstPad* pad = pad_of(element.element, name);
@@ -44,9 +44,8 @@ GST_START_TEST(pads_take_cuda_memory) {
       fail_unless(!accepts(format), "%s takes %s", name, format);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(results_are_those_of_system_memory) {
+ELEMENT_TESTS(results_are_those_of_system_memory, 0, format_count) {
   const World world;
   const Gray image = world.frame({{70, 50}, {200, 133}});
   const GstVideoFormat format = gpu_formats[__i__];
@@ -61,10 +60,9 @@ GST_START_TEST(results_are_those_of_system_memory) {
   assert_same(found, system.find(image));
   assert_at(found.peaks.at(0), 70, 50, 0.1);
 }
-GST_END_TEST
 
 /// Each component has its own weight.
-GST_START_TEST(colours_are_those_of_system_memory) {
+ELEMENT_TESTS(colours_are_those_of_system_memory, 0, format_count) {
   const GstVideoFormat format = gpu_formats[__i__];
   if (!GST_VIDEO_FORMAT_INFO_IS_RGB(gst_video_format_get_info(format))) return;
   const int width = 131, height = 77;
@@ -85,10 +83,9 @@ GST_START_TEST(colours_are_those_of_system_memory) {
   assert_at(found.peaks.at(0), 33, 18);
   fail_unless(found.peaks[0].score == 1.0, "score %.17g", found.peaks[0].score);
 }
-GST_END_TEST
 
 /// Pitches differ from those in system memory.
-GST_START_TEST(any_size) {
+ELEMENT_TEST(any_size) {
   const World world;
   const std::pair<GstVideoFormat, int> kinds[] = {
       {GST_VIDEO_FORMAT_NV12, 320}, {GST_VIDEO_FORMAT_NV12, 318}, {GST_VIDEO_FORMAT_NV12, 66},
@@ -100,10 +97,9 @@ GST_START_TEST(any_size) {
               71);
   }
 }
-GST_END_TEST
 
 /// The part that is read begins at any byte of a row.
-GST_START_TEST(any_region) {
+ELEMENT_TEST(any_region) {
   const World world;
   for (const auto format : {GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx})
     for (int x = 41; x < 46; ++x) {
@@ -113,9 +109,8 @@ GST_START_TEST(any_region) {
       assert_at(only(gpu.find(world.frame({{70, 50}}))), 70, 50);
     }
 }
-GST_END_TEST
 
-GST_START_TEST(frames_stay_where_they_are) {
+ELEMENT_TESTS(frames_stay_where_they_are, 0, format_count) {
   struct Passed {
     GstMemory* memory;
     bool downloaded;
@@ -139,9 +134,8 @@ GST_START_TEST(frames_stay_where_they_are) {
   fail_unless(!passed[0].downloaded, "cudaupload itself had the frame on the host");
   fail_unless(!passed[1].downloaded, "the frame was brought to the host");
 }
-GST_END_TEST
 
-GST_START_TEST(several_in_work) {
+ELEMENT_TESTS(several_in_work, 0, format_count) {
   const World world;
   Row gpu(upload + finder("async-depth=4"));
   gpu.set_format(gpu_formats[__i__]);
@@ -161,9 +155,8 @@ GST_START_TEST(several_in_work) {
   }
   assert_searched_on_gpu(gpu.finder(), count);
 }
-GST_END_TEST
 
-GST_START_TEST(tracks) {
+ELEMENT_TESTS(tracks, 0, format_count) {
   const World world;
   Row gpu(upload + finder("track=true tracker=template threshold=0.9 search-margin=12"));
   gpu.set_format(gpu_formats[__i__]);
@@ -174,9 +167,8 @@ GST_START_TEST(tracks) {
   }
   assert_searched_on_gpu(gpu.finder(), 10);
 }
-GST_END_TEST
 
-GST_START_TEST(patch_of_a_frame_becomes_a_template) {
+ELEMENT_TESTS(patch_of_a_frame_becomes_a_template, 0, format_count) {
   const World world;
   Row gpu(upload + "cudaxcorr name=finder backend=cuda subpixel=false enable-capture=true");
   gpu.set_format(gpu_formats[__i__]);
@@ -187,10 +179,9 @@ GST_START_TEST(patch_of_a_frame_becomes_a_template) {
   fail_unless(id != 0);
   assert_at(only(gpu.find(world.frame({{201, 99}}))), 201, 99);
 }
-GST_END_TEST
 
 /// GStreamer downloads them for that.
-GST_START_TEST(cpu_backend_takes_them_too) {
+ELEMENT_TEST(cpu_backend_takes_them_too) {
   const World world;
   Row row(upload + "cudaxcorr name=finder backend=cpu subpixel=false template=" + world.file);
   row.set_format(GST_VIDEO_FORMAT_I420);
@@ -198,7 +189,6 @@ GST_START_TEST(cpu_backend_takes_them_too) {
   fail_unless(has_gpu_caps(row.finder()));
   assert_equals_uint64(stat_of(row.finder(), "in-gpu-memory"), 0);
 }
-GST_END_TEST
 
 bool can_decode() {
   for (const char* name : {"x264enc", "h264parse", "nvh264dec"})
@@ -209,7 +199,7 @@ bool can_decode() {
   return true;
 }
 
-GST_START_TEST(behind_a_decoder) {
+ELEMENT_TEST(behind_a_decoder) {
   if (!can_decode()) return;
   Row row("x264enc tune=zerolatency ! h264parse ! nvh264dec ! " + finder("threshold=0.8"));
   row.set_format(GST_VIDEO_FORMAT_I420);
@@ -223,10 +213,9 @@ GST_START_TEST(behind_a_decoder) {
   }
   assert_searched_on_gpu(row.finder(), 20);
 }
-GST_END_TEST
 
 /// Nothing in the launch line asks for GPU memory, yet all frames are in it.
-GST_START_TEST(between_decoder_and_fakesink) {
+ELEMENT_TEST(between_decoder_and_fakesink) {
   if (!can_decode()) return;
   const std::string launch =
       "videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=320,height=240 ! "
@@ -246,26 +235,7 @@ GST_START_TEST(between_decoder_and_fakesink) {
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
 }
-GST_END_TEST
+
+const Registered before_all([](TCase*) { skip_without_uploads(); });
 
 }  // namespace
-
-Suite* suite() {
-  skip_without_uploads();
-  Suite* suite = suite_create("gpu-frames");
-  TCase* cases = tcase_create("gpu-frames");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, pads_take_cuda_memory);
-  tcase_add_loop_test(cases, results_are_those_of_system_memory, 0, format_count);
-  tcase_add_loop_test(cases, colours_are_those_of_system_memory, 0, format_count);
-  tcase_add_test(cases, any_size);
-  tcase_add_test(cases, any_region);
-  tcase_add_loop_test(cases, frames_stay_where_they_are, 0, format_count);
-  tcase_add_loop_test(cases, several_in_work, 0, format_count);
-  tcase_add_loop_test(cases, tracks, 0, format_count);
-  tcase_add_loop_test(cases, patch_of_a_frame_becomes_a_template, 0, format_count);
-  tcase_add_test(cases, cpu_backend_takes_them_too);
-  tcase_add_test(cases, behind_a_decoder);
-  tcase_add_test(cases, between_decoder_and_fakesink);
-  return suite;
-}

@@ -4,11 +4,7 @@
 // the caller longer than the time limit or is read past its end, whatever a decoder does.
 #include <thread>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+#include "listener.hpp"
 #include "live_templates.hpp"
 #include "stubborn_decoder.hpp"
 
@@ -29,7 +25,7 @@ void assert_refused(Finder& finder, const std::string& file, const char* reason)
 /// What the limit promises, and a second for a busy machine.
 constexpr Seconds longest(11);
 
-GST_START_TEST(decoders_that_never_end) {
+ELEMENT_TEST(decoders_that_never_end) {
   stubborn_decoder::install();
   const std::string good = save(texture(16, 12), "good.png");
   Finder finder("");
@@ -54,51 +50,39 @@ GST_START_TEST(decoders_that_never_end) {
   }
   fail_unless(id != 0, "files are refused although no decoder is busy");
 }
-GST_END_TEST
 
 /// gst-check ends each test by gst_deinit(), as gst-launch-1.0 ends; that waits for GStreamer's own
 /// threads.
-GST_START_TEST(end_of_a_program_with_a_decoder_that_never_ends) {
+ELEMENT_TEST(end_of_a_program_with_a_decoder_that_never_ends) {
   stubborn_decoder::install();
   Finder finder("");
   assert_refused(finder, stubborn_decoder::file_that("spins"), "took too long");
 }
-GST_END_TEST
 
 /// It is stopped where it announces the size.
-GST_START_TEST(decoder_of_an_image_that_is_too_large) {
+ELEMENT_TEST(decoder_of_an_image_that_is_too_large) {
   stubborn_decoder::install();
   Finder finder("");
   assert_refused(finder, stubborn_decoder::file_that("is large"), "16384x16384");
   fail_unless(!stubborn_decoder::has_allocated());
 }
-GST_END_TEST
 
 // ---- the network ------------------------------------------------------------------------------
 
 /// A port of this machine that nobody should connect to.
 class Trap {
  public:
-  Trap() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    fail_unless(bind(socket_, generic, size) == 0 && listen(socket_, 8) == 0 &&
-                getsockname(socket_, generic, &size) == 0);
-    place = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-  }
-  ~Trap() { close(socket_); }
   bool has_visitor() const {
-    const int visitor = accept(socket_, nullptr, nullptr);
+    const int visitor = accept(listener_.socket, nullptr, nullptr);
     if (visitor >= 0) close(visitor);
     return visitor >= 0;
   }
-  std::string place;
 
  private:
-  int socket_;
+  const Listener listener_{8, SOCK_NONBLOCK};
+
+ public:
+  const std::string place = "127.0.0.1:" + std::to_string(listener_.port());
 };
 
 /// A file that leads there.
@@ -134,7 +118,7 @@ std::string lure(int kind, const std::string& place) {
 }
 constexpr int lure_count = 7;
 
-GST_START_TEST(file_that_leads_to_the_network) {
+ELEMENT_TESTS(file_that_leads_to_the_network, 0, lure_count) {
   const Trap trap;
   Finder finder("");
   for (const char* name : {"lure.png", "lure"}) {
@@ -143,11 +127,10 @@ GST_START_TEST(file_that_leads_to_the_network) {
     fail_unless(!trap.has_visitor(), "it was visited");
   }
 }
-GST_END_TEST
 
 // ---- special files ----------------------------------------------------------------------------
 
-GST_START_TEST(files_without_an_end) {
+ELEMENT_TEST(files_without_an_end) {
   const std::string sparse = written("sparse.png", "");
   fail_unless(truncate(sparse.c_str(), gint64{1} << 40) == 0);
   Finder finder("");
@@ -160,12 +143,11 @@ GST_START_TEST(files_without_an_end) {
   });
   fail_unless(time < Seconds(2), "%f s", time.count());
 }
-GST_END_TEST
 
 // ---- names ------------------------------------------------------------------------------------
 
 /// GLib's and GStreamer's warnings would fail this test.
-GST_START_TEST(names_that_are_not_utf8) {
+ELEMENT_TEST(names_that_are_not_utf8) {
   const Gray scene = texture(60, 40);
   const std::string png = read_file(save(crop(scene, 9, 9, 16, 12), "a.png"));
   const std::string file = written("a\xff\xe4.png", png);
@@ -180,7 +162,6 @@ GST_START_TEST(names_that_are_not_utf8) {
   g_object_set(finder.element, "template", file.c_str(), nullptr);
   assert_equals_int(finder.find(scene).peaks.size(), 3);
 }
-GST_END_TEST
 
 // ---- samples ----------------------------------------------------------------------------------
 
@@ -194,7 +175,7 @@ Sample sample_with(const char* text, gsize bytes) {
 }
 
 /// Half of the lines that its caps say.
-GST_START_TEST(field_of_an_interlaced_image) {
+ELEMENT_TEST(field_of_an_interlaced_image) {
   const Sample field = sample_with(
       "video/x-raw(format:Interlaced), format=GRAY8, width=64, height=48, framerate=25/1, "
       "interlace-mode=alternate, field-order=top-field-first",
@@ -205,10 +186,9 @@ GST_START_TEST(field_of_an_interlaced_image) {
   g_object_set(finder.element, "template-sample", field.get(), nullptr);
   assert_warned(finder, "one field of an interlaced image");
 }
-GST_END_TEST
 
 /// The caps may say anything.
-GST_START_TEST(samples_with_odd_caps) {
+ELEMENT_TEST(samples_with_odd_caps) {
   const Gray scene = texture(60, 40);
   Finder finder("enable-capture=true");
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
@@ -228,21 +208,5 @@ GST_START_TEST(samples_with_odd_caps) {
   pass();
   fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("hostile templates");
-  TCase* cases = tcase_create("hostile templates");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, decoders_that_never_end);
-  tcase_add_test(cases, end_of_a_program_with_a_decoder_that_never_ends);
-  tcase_add_test(cases, decoder_of_an_image_that_is_too_large);
-  tcase_add_loop_test(cases, file_that_leads_to_the_network, 0, lure_count);
-  tcase_add_test(cases, files_without_an_end);
-  tcase_add_test(cases, names_that_are_not_utf8);
-  tcase_add_test(cases, field_of_an_interlaced_image);
-  tcase_add_test(cases, samples_with_odd_caps);
-  return suite;
-}

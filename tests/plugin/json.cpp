@@ -87,7 +87,7 @@ gboolean assert_same(GQuark quark, const GValue* value, gpointer data) {
 }
 
 /// Whatever fields cudaxcorr attaches.
-GST_START_TEST(line_has_all_of_the_meta) {
+ELEMENT_TEST(line_has_all_of_the_meta) {
   const Gray scene = texture(frame_width, frame_height);
   const std::string file = save(crop(scene, 41, 22, 16, 12), "patch.png");
   const std::string path = temporary("found.jsonl");
@@ -101,9 +101,8 @@ GST_START_TEST(line_has_all_of_the_meta) {
   assert_fields(gst_cuda_xcorr_get_result(out), json_node_get_object(node.get()));
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
-GST_START_TEST(new_fields_are_written_too) {
+ELEMENT_TEST(new_fields_are_written_too) {
   GstBuffer* buffer = make_buffer();
   GstStructure* result =
       attach_result(buffer, frame_width, frame_height, {{1, 2, 3, 4, 7, true, "lost"}});
@@ -120,9 +119,8 @@ GST_START_TEST(new_fields_are_written_too) {
   assert_equals_int(json_object_get_int_member(peak, "id"), 7);
   gst_buffer_unref(buffer);
 }
-GST_END_TEST
 
-GST_START_TEST(times) {
+ELEMENT_TEST(times) {
   Writer writer;
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -137,16 +135,14 @@ GST_START_TEST(times) {
               "{\"schema\":1,\"timestamp\":3000000000,\"stream-time\":12000000000,"
               "\"running-time\":7000000000,\"duration\":40000000,\"peaks\":[]}\n");
 }
-GST_END_TEST
 
-GST_START_TEST(frame_without_results_or_times) {
+ELEMENT_TEST(frame_without_results_or_times) {
   assert_text(line_for(make_buffer(GST_CLOCK_TIME_NONE)),
               "{\"schema\":1,\"timestamp\":null,\"stream-time\":null,\"running-time\":null,"
               "\"duration\":null,\"peaks\":[]}");
 }
-GST_END_TEST
 
-GST_START_TEST(stream_that_has_no_times) {
+ELEMENT_TEST(stream_that_has_no_times) {
   Writer writer;
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_BYTES);
@@ -156,9 +152,8 @@ GST_START_TEST(stream_that_has_no_times) {
               "{\"schema\":1,\"timestamp\":0,\"stream-time\":null,\"running-time\":null,"
               "\"duration\":null,\"peaks\":[]}\n");
 }
-GST_END_TEST
 
-GST_START_TEST(what_json_has_not) {
+ELEMENT_TEST(what_json_has_not) {
   GstBuffer* buffer = make_buffer();
   const char* label = "a \"quoted\" name,\nof two lines: \xc3\xa4\xe2\x82\xac\\";
   attach_result(buffer, frame_width, frame_height,
@@ -170,11 +165,10 @@ GST_START_TEST(what_json_has_not) {
   for (const char* name : {"x", "y"})
     fail_unless(json_object_get_null_member(peak, name), "%s is not null", name);
 }
-GST_END_TEST
 
 /// Whatever a string has in it, a line is UTF-8 without control characters, as readers of JSON
 /// want.
-GST_START_TEST(strings_of_any_bytes) {
+ELEMENT_TEST(strings_of_any_bytes) {
   std::string control;
   for (char c = 1; c < ' '; ++c) control += c;
   control += "\x7f";
@@ -210,11 +204,10 @@ GST_START_TEST(strings_of_any_bytes) {
   }
   fail_unless(json_object_get_null_member(object, "nothing"));
 }
-GST_END_TEST
 
 // ---- the file -------------------------------------------------------------------------------
 
-GST_START_TEST(lines_are_written_at_once) {
+ELEMENT_TEST(lines_are_written_at_once) {
   Writer writer;
   for (std::size_t frame = 0; frame < 3; ++frame) {
     assert_equals_int(lines_of(writer.path).size(), frame);
@@ -222,9 +215,8 @@ GST_START_TEST(lines_are_written_at_once) {
   }
   assert_equals_int(lines_of(writer.path).size(), 3);
 }
-GST_END_TEST
 
-GST_START_TEST(each_start_empties_the_file) {
+ELEMENT_TEST(each_start_empties_the_file) {
   Writer writer;
   writer.pass(make_buffer());
   writer.pass(make_buffer());
@@ -235,9 +227,8 @@ GST_START_TEST(each_start_empties_the_file) {
   writer.pass(make_buffer());
   assert_equals_int(lines_of(writer.path).size(), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(standard_output) {
+ELEMENT_TEST(standard_output) {
   const std::string path = temporary("output");
   const int before = dup(STDOUT_FILENO);
   const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
@@ -253,9 +244,8 @@ GST_START_TEST(standard_output) {
   close(file);
   assert_equals_int(lines_of(path).size(), 2);
 }
-GST_END_TEST
 
-GST_START_TEST(cannot_be_opened) {
+ELEMENT_TEST(cannot_be_opened) {
   for (const std::string& path : {temporary("no such folder/results.jsonl"), temporary("")}) {
     GstElement* element = gst_element_factory_make("xcorrjson", nullptr);
     g_object_set(element, "location", path.c_str(), nullptr);
@@ -264,18 +254,16 @@ GST_START_TEST(cannot_be_opened) {
     fail_unless(text.find(path) != std::string::npos, "%s", text.c_str());
   }
 }
-GST_END_TEST
 
-GST_START_TEST(full_disk) {
+ELEMENT_TEST(full_disk) {
   Writer writer("/dev/full");
   assert_equals_int(gst_harness_push(writer.harness, make_buffer()), GST_FLOW_ERROR);
   const std::string text = writer.error(GST_RESOURCE_ERROR_WRITE);
   fail_unless(text.find("/dev/full") != std::string::npos, "%s", text.c_str());
 }
-GST_END_TEST
 
 /// Room for several lines and part of another.
-GST_START_TEST(disk_gets_full) {
+ELEMENT_TEST(disk_gets_full) {
   Writer writer;
   writer.pass(make_buffer());
   const std::size_t line = read_file(writer.path).size();
@@ -293,26 +281,5 @@ GST_START_TEST(disk_gets_full) {
   assert_equals_int(lines.size(), 4);
   for (const std::string& whole : lines) parse(whole);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("json");
-  TCase* cases = tcase_create("json");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, line_has_all_of_the_meta);
-  tcase_add_test(cases, new_fields_are_written_too);
-  tcase_add_test(cases, times);
-  tcase_add_test(cases, frame_without_results_or_times);
-  tcase_add_test(cases, stream_that_has_no_times);
-  tcase_add_test(cases, what_json_has_not);
-  tcase_add_test(cases, strings_of_any_bytes);
-  tcase_add_test(cases, lines_are_written_at_once);
-  tcase_add_test(cases, each_start_empties_the_file);
-  tcase_add_test(cases, standard_output);
-  tcase_add_test(cases, cannot_be_opened);
-  tcase_add_test(cases, full_disk);
-  tcase_add_test(cases, disk_gets_full);
-  return suite;
-}

@@ -113,17 +113,16 @@ std::vector<gint64> timestamps_of(const std::string& text) {
   return timestamps;
 }
 
-GST_START_TEST(without_reader) {
+ELEMENT_TEST(without_reader) {
   const std::string path = make_pipe();
   GstElement* element = gst_element_factory_make("xcorrjson", nullptr);
   g_object_set(element, "location", path.c_str(), nullptr);
   assert_text(refused_at_start(element, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE),
               "Cannot open '" + path + "': no program reads from this pipe");
 }
-GST_END_TEST
 
 /// It holds the stream back, and then gets every line.
-GST_START_TEST(slow_reader) {
+ELEMENT_TEST(slow_reader) {
   for (const auto make : {make_buffer, make_long}) {
     const std::string path = make_pipe();
     Reader reader(path);
@@ -142,9 +141,8 @@ GST_START_TEST(slow_reader) {
     unlink(path.c_str());
   }
 }
-GST_END_TEST
 
-GST_START_TEST(stalled_reader_and_stop) {
+ELEMENT_TEST(stalled_reader_and_stop) {
   const std::string path = make_pipe();
   const Reader reader(path);
   Writer writer(path);
@@ -153,9 +151,8 @@ GST_START_TEST(stalled_reader_and_stop) {
   gst_element_set_state(writer.harness->element, GST_STATE_NULL);
   assert_equals_int(stream.end(), GST_FLOW_FLUSHING);
 }
-GST_END_TEST
 
-GST_START_TEST(stalled_reader_and_flush) {
+ELEMENT_TEST(stalled_reader_and_flush) {
   const std::string path = make_pipe();
   Reader reader(path);
   Writer writer(path);
@@ -165,9 +162,7 @@ GST_START_TEST(stalled_reader_and_flush) {
     gst_harness_push_event(writer.harness, gst_event_new_flush_start());
     assert_equals_int(stream.end(), GST_FLOW_FLUSHING);
     gst_harness_push_event(writer.harness, gst_event_new_flush_stop(FALSE));
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    gst_harness_push_event(writer.harness, gst_event_new_segment(&segment));
+    gst_harness_push_event(writer.harness, new_segment());
     // A line that was begun is finished before the next one.
     std::string text = reader.read_all();
     assert_equals_int(gst_harness_push(writer.harness, make_buffer(12345)), GST_FLOW_OK);
@@ -178,9 +173,8 @@ GST_START_TEST(stalled_reader_and_flush) {
     assert_equals_int64(timestamps.back(), 12345);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(restart_after_unfinished_flush) {
+ELEMENT_TEST(restart_after_unfinished_flush) {
   Writer writer;
   GstPad* sink = gst_element_get_static_pad(writer.harness->element, "sink");
   gst_pad_send_event(sink, gst_event_new_flush_start());
@@ -193,10 +187,9 @@ GST_START_TEST(restart_after_unfinished_flush) {
   writer.pass(make_buffer());
   assert_equals_int(timestamps_of(read_file(writer.path)).size(), 1);
 }
-GST_END_TEST
 
 /// By default the signal of a pipe without readers ends the process.
-GST_START_TEST(reader_leaves) {
+ELEMENT_TEST(reader_leaves) {
   const std::string path = make_pipe();
   Reader reader(path);
   Writer writer(path);
@@ -209,9 +202,8 @@ GST_START_TEST(reader_leaves) {
   sigpending(&pending);
   assert_equals_int(sigismember(&pending, SIGPIPE), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(reader_leaves_while_stalled) {
+ELEMENT_TEST(reader_leaves_while_stalled) {
   const std::string path = make_pipe();
   Reader reader(path);
   Writer writer(path);
@@ -221,10 +213,9 @@ GST_START_TEST(reader_leaves_while_stalled) {
   assert_equals_int(stream.end(), GST_FLOW_ERROR);
   writer.error(GST_RESOURCE_ERROR_WRITE);
 }
-GST_END_TEST
 
 /// Its flags are left alone: other programs share it.
-GST_START_TEST(standard_output) {
+ELEMENT_TEST(standard_output) {
   int ends[2];
   fail_unless(pipe(ends) == 0);
   Reader reader(ends[0]);
@@ -248,21 +239,5 @@ GST_START_TEST(standard_output) {
   dup2(before, STDOUT_FILENO);
   close(before);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("json_pipes");
-  TCase* cases = tcase_create("json_pipes");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, without_reader);
-  tcase_add_test(cases, slow_reader);
-  tcase_add_test(cases, stalled_reader_and_stop);
-  tcase_add_test(cases, stalled_reader_and_flush);
-  tcase_add_test(cases, restart_after_unfinished_flush);
-  tcase_add_test(cases, reader_leaves);
-  tcase_add_test(cases, reader_leaves_while_stalled);
-  tcase_add_test(cases, standard_output);
-  return suite;
-}

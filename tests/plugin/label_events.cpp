@@ -93,7 +93,7 @@ void assert_events(const std::optional<std::vector<Event>>& told,
   fail_unless(*told == expected);
 }
 
-GST_START_TEST(they_name_the_first_frame_and_the_last) {
+ELEMENT_TEST(they_name_the_first_frame_and_the_last) {
   const Scenes scenes;
   Stream stream("events=true threshold=0.9 template=" + scenes.file);
   assert_events(stream.show(scenes.without, 3), {});
@@ -107,9 +107,8 @@ GST_START_TEST(they_name_the_first_frame_and_the_last) {
   assert_events(stream.show(scenes.with, 1), {});
   assert_events(stream.show(scenes.without, 4), {{"gone", "logo", 3, 9, 0}});
 }
-GST_END_TEST
 
-GST_START_TEST(messages) {
+ELEMENT_TEST(messages) {
   const Scenes scenes;
   Stream stream("events=true appear-frames=1 camera-id=gate threshold=0.9 template=" + scenes.file);
   stream.show(scenes.without, 2);
@@ -141,18 +140,16 @@ GST_START_TEST(messages) {
   gst_message_unref(message);
   fail_unless(stream.finder().message(GST_MESSAGE_ELEMENT) == nullptr);
 }
-GST_END_TEST
 
-GST_START_TEST(unanalysed_frames_are_counted) {
+ELEMENT_TEST(unanalysed_frames_are_counted) {
   const Scenes scenes;
   Stream stream("events=true interval=5 threshold=0.9 template=" + scenes.file);
   stream.show(scenes.without, 7);  // 0 and 5 are analysed
   assert_events(stream.show(scenes.with, 13), {{"appeared", "logo", 10, 15, 4}});
   assert_events(stream.show(scenes.without, 10), {{"gone", "logo", 10, 15, 4}});
 }
-GST_END_TEST
 
-GST_START_TEST(tracks) {
+ELEMENT_TEST(tracks) {
   const Scenes scenes;
   for (const char* tracker : {"template", "filter"}) {
     Stream stream(std::string("events=true track=true redetect-interval=1 threshold=0.9 tracker=") +
@@ -164,9 +161,8 @@ GST_START_TEST(tracks) {
     assert_events(stream.show(scenes.without, 10), {{"gone", "logo", 3, 12, 0}});
   }
 }
-GST_END_TEST
 
-GST_START_TEST(not_asked_for) {
+ELEMENT_TEST(not_asked_for) {
   const Scenes scenes;
   Stream stream("threshold=0.9 template=" + scenes.file);
   fail_if(stream.show(scenes.with, 3).has_value());
@@ -177,9 +173,8 @@ GST_START_TEST(not_asked_for) {
   stream.finder().set("events", "true");
   assert_events(stream.show(scenes.with, 3), {{"appeared", "logo", 9, 10, 0}});
 }
-GST_END_TEST
 
-GST_START_TEST(templates_come_and_go) {
+ELEMENT_TEST(templates_come_and_go) {
   const Scenes scenes;
   const std::string other = save(crop(scenes.with, 5, 6, 20, 15), "other.png");
   Stream stream("events=true threshold=0.9 templates=" + array_of({scenes.file, other}));
@@ -190,9 +185,8 @@ GST_START_TEST(templates_come_and_go) {
   stream.finder().set("templates", array_of({scenes.file, other}));
   assert_events(stream.show(scenes.with, 3), {{"appeared", "logo", 5, 6, 0}});
 }
-GST_END_TEST
 
-GST_START_TEST(frames_in_flight) {
+ELEMENT_TEST(frames_in_flight) {
   const Scenes scenes;
   Finder finder("events=true async-depth=3 threshold=0.9 post-messages=false template=" +
                 scenes.file);
@@ -211,20 +205,5 @@ GST_START_TEST(frames_in_flight) {
     gst_message_unref(message);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("label events");
-  TCase* cases = tcase_create("label events");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, they_name_the_first_frame_and_the_last);
-  tcase_add_test(cases, messages);
-  tcase_add_test(cases, unanalysed_frames_are_counted);
-  tcase_add_test(cases, tracks);
-  tcase_add_test(cases, not_asked_for);
-  tcase_add_test(cases, templates_come_and_go);
-  tcase_add_test(cases, frames_in_flight);
-  return suite;
-}

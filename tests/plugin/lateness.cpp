@@ -42,7 +42,7 @@ class Live {
   GstClockTime now_ = 10 * GST_SECOND;
 };
 
-GST_START_TEST(late_frames_pass_unanalysed) {
+ELEMENT_TEST(late_frames_pass_unanalysed) {
   Live live;
   fail_unless(live.analysed(33 * GST_MSECOND));
   fail_unless(live.analysed(83 * GST_MSECOND), "50 ms more than usual are allowed");
@@ -54,18 +54,16 @@ GST_START_TEST(late_frames_pass_unanalysed) {
   assert_equals_uint64(live.count("skipped"), 2);
   assert_equals_uint64(live.count("late"), 2);
 }
-GST_END_TEST
 
 /// A constant delay, by a network or a decoder, is not lateness.
-GST_START_TEST(usual_delay_does_not_count) {
+ELEMENT_TEST(usual_delay_does_not_count) {
   Live live;
   for (int i = 0; i < 50; ++i) fail_unless(live.analysed(700 * GST_MSECOND + i % 5 * GST_MSECOND));
   assert_equals_uint64(live.count("late"), 0);
 }
-GST_END_TEST
 
 /// Skipping frames does not reduce such a delay, so analysis continues.
-GST_START_TEST(delay_that_stays_becomes_usual) {
+ELEMENT_TEST(delay_that_stays_becomes_usual) {
   Live live;
   fail_unless(live.analysed(0));
   int unanalysed = 0;
@@ -73,27 +71,24 @@ GST_START_TEST(delay_that_stays_becomes_usual) {
   assert_equals_int(unanalysed, GST_SECOND / frame_time + 1);
   for (int i = 0; i < 10; ++i) fail_unless(live.analysed(300 * GST_MSECOND));
 }
-GST_END_TEST
 
-GST_START_TEST(limit_is_a_property) {
+ELEMENT_TEST(limit_is_a_property) {
   Live live("max-lateness=5000000");
   fail_unless(live.analysed(0));
   fail_unless(!live.analysed(6 * GST_MSECOND));
   live.finder().set("max-lateness", "-1");
   fail_unless(live.analysed(500 * GST_MSECOND));
 }
-GST_END_TEST
 
-GST_START_TEST(frames_of_no_live_source_are_never_late) {
+ELEMENT_TEST(frames_of_no_live_source_are_never_late) {
   Live file("", false);
   fail_unless(file.analysed(0));
   fail_unless(file.analysed(GST_SECOND));
 }
-GST_END_TEST
 
 /// If a late frame was due, the next one is analysed in its place.
 /// Its times are unknown, so it is never late.
-GST_START_TEST(stream_of_bytes) {
+ELEMENT_TEST(stream_of_bytes) {
   for (const char* more : {"", "async-depth=3"}) {
     Finder finder(std::string("template=") +
                   save(crop(texture(60, 40), 9, 9, 16, 12), "patch.png") + " " + more);
@@ -125,10 +120,9 @@ GST_START_TEST(stream_of_bytes) {
     gst_object_unref(pad);
   }
 }
-GST_END_TEST
 
 /// From a source whose clock is broken; a late one is not the end.
-GST_START_TEST(timestamps_may_be_anything) {
+ELEMENT_TEST(timestamps_may_be_anything) {
   Live live;
   const GstClockTime half = G_MAXUINT64 / 2, second = GST_SECOND;
   for (const GstClockTime delay :
@@ -136,9 +130,8 @@ GST_START_TEST(timestamps_may_be_anything) {
     live.analysed(delay);
   assert_equals_uint64(live.count("frames"), 5);
 }
-GST_END_TEST
 
-GST_START_TEST(interval_goes_on_after_a_late_frame) {
+ELEMENT_TEST(interval_goes_on_after_a_late_frame) {
   Live live("interval=3");
   fail_unless(live.analysed(0));
   fail_unless(!live.analysed(GST_SECOND / 2), "skipped");
@@ -147,35 +140,15 @@ GST_START_TEST(interval_goes_on_after_a_late_frame) {
   fail_unless(live.analysed(0));
   assert_equals_uint64(live.count("late"), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(flush_forgets_the_usual_delay) {
+ELEMENT_TEST(flush_forgets_the_usual_delay) {
   Live live;
   fail_unless(live.analysed(0));
   Finder& finder = live.finder();
   gst_harness_push_event(finder.harness, gst_event_new_flush_start());
   gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+  gst_harness_push_event(finder.harness, new_segment());
   fail_unless(live.analysed(GST_SECOND));
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("lateness");
-  TCase* cases = tcase_create("lateness");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, late_frames_pass_unanalysed);
-  tcase_add_test(cases, usual_delay_does_not_count);
-  tcase_add_test(cases, delay_that_stays_becomes_usual);
-  tcase_add_test(cases, limit_is_a_property);
-  tcase_add_test(cases, frames_of_no_live_source_are_never_late);
-  tcase_add_test(cases, stream_of_bytes);
-  tcase_add_test(cases, timestamps_may_be_anything);
-  tcase_add_test(cases, interval_goes_on_after_a_late_frame);
-  tcase_add_test(cases, flush_forgets_the_usual_delay);
-  return suite;
-}

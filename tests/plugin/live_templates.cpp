@@ -11,7 +11,7 @@
 
 namespace {
 
-GST_START_TEST(ids_stay_when_others_go) {
+ELEMENT_TEST(ids_stay_when_others_go) {
   const Gray scene = texture(160, 120);
   const auto part = [&](int x, int y) { return crop(scene, x, y, 16, 12); };
   Finder finder(exact + ("template=" + save(part(10, 20), "first.png")));
@@ -35,10 +35,9 @@ GST_START_TEST(ids_stay_when_others_go) {
   assert_found(finder.find(scene).peaks.at(3), 5, "sample", 50, 30);
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a warning");
 }
-GST_END_TEST
 
 /// Templates set by properties can be removed too, and the properties reflect it.
-GST_START_TEST(templates_of_properties_removed) {
+ELEMENT_TEST(templates_of_properties_removed) {
   const Gray scene = texture(160, 120);
   const std::string files[] = {save(crop(scene, 10, 20, 16, 12), "a.png"),
                                save(crop(scene, 50, 30, 16, 12), "b.png"),
@@ -61,9 +60,8 @@ GST_START_TEST(templates_of_properties_removed) {
   fail_unless(sample == nullptr, "there is still a sample");
   assert_text(only(finder.find(scene)).label, "c");
 }
-GST_END_TEST
 
-GST_START_TEST(sample_of_every_format) {
+ELEMENT_TESTS(sample_of_every_format, 0, all_formats.size()) {
   const GstVideoFormat format = all_formats[__i__];
   const Gray scene = texture(97, 65);
   Finder finder(exact);
@@ -72,10 +70,9 @@ GST_START_TEST(sample_of_every_format) {
   g_object_set(finder.element, "template-sample", sample.get(), nullptr);
   assert_found(only(finder.find(scene)), 1, "sample", 41, 23);
 }
-GST_END_TEST
 
 /// Frame rate and interlacing may differ from the pipeline's.
-GST_START_TEST(sample_of_another_stream) {
+ELEMENT_TEST(sample_of_another_stream) {
   const Gray scene = texture(96, 64);
   const Sample frame = sample_of(crop(scene, 41, 23, 16, 12));
   GstCaps* caps = gst_caps_copy(gst_sample_get_caps(frame.get()));
@@ -88,10 +85,9 @@ GST_START_TEST(sample_of_another_stream) {
   const guint id = add(finder, sample, "other");
   assert_found(only(finder.find(scene)), id, "other", 41, 23);
 }
-GST_END_TEST
 
 /// An odd rectangle, also in formats with subsampled chroma.
-GST_START_TEST(capture_in_every_format) {
+ELEMENT_TESTS(capture_in_every_format, 0, all_formats.size()) {
   const Gray scene = texture(97, 65);
   Finder finder(exact + std::string("enable-capture=true"));
   finder.set_format(all_formats[__i__], scene.width, scene.height);
@@ -99,10 +95,9 @@ GST_START_TEST(capture_in_every_format) {
   assert_equals_int(capture(finder, 41, 23, 15, 11), 1);
   assert_found(only(finder.find(scene)), 1, "captured", 41, 23);
 }
-GST_END_TEST
 
 /// The pixels are those that arrived, even if elements downstream write into the frame.
-GST_START_TEST(capture_of_a_frame_written_into) {
+ELEMENT_TEST(capture_of_a_frame_written_into) {
   const Gray scene = texture(96, 64);
   Finder finder(exact + std::string("enable-capture=true"));
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
@@ -115,10 +110,9 @@ GST_START_TEST(capture_of_a_frame_written_into) {
     assert_found(finder.find(scene).peaks.back(), id, "captured", x, 23);
   }
 }
-GST_END_TEST
 
 /// From the frame that left last, not from those in flight.
-GST_START_TEST(capture_while_frames_are_in_work) {
+ELEMENT_TEST(capture_while_frames_are_in_work) {
   const Gray scenes[] = {texture(96, 64, 1), texture(96, 64, 2)};
   Finder finder(exact + std::string("enable-capture=true async-depth=2"));
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, 96, 64);
@@ -133,9 +127,8 @@ GST_START_TEST(capture_while_frames_are_in_work) {
     gst_buffer_unref(out);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(tracks_of_the_others_stay) {
+ELEMENT_TEST(tracks_of_the_others_stay) {
   const World world;
   Gray image = world.frame({{200, 100}});
   const Gray other = crop(image, 60, 30, 20, 12);
@@ -155,10 +148,9 @@ GST_START_TEST(tracks_of_the_others_stay) {
   assert_track(found.peaks.at(0), 2, "tracked");
   assert_track(found.peaks.at(1), 3, "tentative");
 }
-GST_END_TEST
 
 /// Added while stopped, and kept when stopped again.
-GST_START_TEST(added_templates_outlive_a_stop) {
+ELEMENT_TEST(added_templates_outlive_a_stop) {
   const Gray scene = texture(96, 64);
   Finder finder(exact);
   gst_element_set_state(finder.element, GST_STATE_NULL);
@@ -174,10 +166,9 @@ GST_START_TEST(added_templates_outlive_a_stop) {
     assert_equals_int(remove(finder, other), i == 0);
   }
 }
-GST_END_TEST
 
 /// Two threads add and remove templates while frames flow in a third.
-GST_START_TEST(changes_from_other_threads) {
+ELEMENT_TEST(changes_from_other_threads) {
   const Gray scene = texture(96, 64);
   Finder finder(exact + std::string("enable-capture=true template=") +
                 save(crop(scene, 41, 23, 16, 12), "a.png"));
@@ -211,7 +202,6 @@ GST_START_TEST(changes_from_other_threads) {
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a warning");
   g_print("%d frames while %d templates came and went\n", frames, 2 * each);
 }
-GST_END_TEST
 
 /// Bytes in use after 150 frames with a change before each.
 std::size_t bytes_after_changes(Finder& finder, const Gray& scene) {
@@ -227,7 +217,7 @@ std::size_t bytes_after_changes(Finder& finder, const Gray& scene) {
 
 /// What every change left behind would show each time. What a thread of the pool takes once, when
 /// it first gets work, does not: that may be late, on a busy machine.
-GST_START_TEST(changes_leave_no_memory_behind) {
+ELEMENT_TEST(changes_leave_no_memory_behind) {
   const Gray scene = texture(96, 64);
   Finder finder(exact +
                 std::string("enable-capture=true track=true post-messages=false template=") +
@@ -242,25 +232,5 @@ GST_START_TEST(changes_leave_no_memory_behind) {
   }
   fail("after 150 changes more there were 25 kB more in use, each of 8 times");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  constexpr int format_count = all_formats.size();
-  Suite* suite = suite_create("live templates");
-  TCase* cases = tcase_create("live templates");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, ids_stay_when_others_go);
-  tcase_add_test(cases, templates_of_properties_removed);
-  tcase_add_loop_test(cases, sample_of_every_format, 0, format_count);
-  tcase_add_test(cases, sample_of_another_stream);
-  tcase_add_loop_test(cases, capture_in_every_format, 0, format_count);
-  tcase_add_test(cases, capture_of_a_frame_written_into);
-  tcase_add_test(cases, capture_while_frames_are_in_work);
-  tcase_add_test(cases, tracks_of_the_others_stay);
-  tcase_add_test(cases, added_templates_outlive_a_stop);
-  tcase_add_test(cases, changes_from_other_threads);
-  tcase_add_test(cases, changes_leave_no_memory_behind);
-  return suite;
-}

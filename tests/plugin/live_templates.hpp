@@ -49,14 +49,6 @@ inline bool remove(Finder& finder, guint id) {
   return removed;
 }
 
-/// Checks that there is exactly one warning, containing this text.
-inline void assert_warned(Finder& finder, const char* text, GQuark domain = GST_LIBRARY_ERROR,
-                          int code = GST_LIBRARY_ERROR_SETTINGS) {
-  const std::string told = text_of(finder.message(GST_MESSAGE_WARNING), domain, code);
-  fail_unless(told.find(text) != told.npos, "'%s' does not say '%s'", told.c_str(), text);
-  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
-}
-
 inline void assert_found(const Peak& peak, guint template_id, const char* label, int x, int y) {
   assert_equals_int(peak.template_id, template_id);
   assert_text(peak.label, label);

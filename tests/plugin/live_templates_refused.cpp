@@ -7,7 +7,7 @@
 
 namespace {
 
-GST_START_TEST(capture_that_cannot_be) {
+ELEMENT_TEST(capture_that_cannot_be) {
   Gray scene = texture(96, 64);
   paste(scene, Gray(20, 20, 90), 0, 0);
   Finder finder(exact + std::string("template=") + save(crop(scene, 41, 23, 16, 12), "a.png"));
@@ -35,9 +35,8 @@ GST_START_TEST(capture_that_cannot_be) {
   assert_equals_int(capture(finder, 80, 52, 16, 12), 2);  // up to the last pixel
   assert_found(finder.find(scene).peaks.at(1), 2, "captured", 80, 52);
 }
-GST_END_TEST
 
-GST_START_TEST(samples_that_cannot_be_used) {
+ELEMENT_TEST(samples_that_cannot_be_used) {
   const Gray scene = texture(96, 64);
   Finder finder(exact + ("template=" + save(crop(scene, 41, 23, 16, 12), "a.png")));
   finder.find(scene);
@@ -64,9 +63,8 @@ GST_START_TEST(samples_that_cannot_be_used) {
   assert_warned(finder, "/no/such/file.png", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
   assert_found(only(finder.find(scene)), 1, "a", 41, 23);
 }
-GST_END_TEST
 
-GST_START_TEST(sample_that_cannot_be_used_at_start) {
+ELEMENT_TEST(sample_that_cannot_be_used_at_start) {
   GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
   gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
   const Sample sample = make_sample(nullptr, GST_VIDEO_FORMAT_RGB, 16, 12);
@@ -74,9 +72,8 @@ GST_START_TEST(sample_that_cannot_be_used_at_start) {
   const std::string text = refused_at_start(element, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
   fail_unless(text.find("no buffer") != text.npos, "'%s'", text.c_str());
 }
-GST_END_TEST
 
-GST_START_TEST(removal_of_none) {
+ELEMENT_TEST(removal_of_none) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
@@ -90,17 +87,5 @@ GST_START_TEST(removal_of_none) {
   assert_warned(finder, std::to_string(id).c_str());
   assert_track(only(finder.find(world.frame({{200, 100}}))), 1, "tracked");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("live templates refused");
-  TCase* cases = tcase_create("live templates refused");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, capture_that_cannot_be);
-  tcase_add_test(cases, samples_that_cannot_be_used);
-  tcase_add_test(cases, sample_that_cannot_be_used_at_start);
-  tcase_add_test(cases, removal_of_none);
-  return suite;
-}

@@ -11,6 +11,19 @@
 
 namespace {
 
+std::vector<void (*)(TCase*)>& registered() {
+  static std::vector<void (*)(TCase*)> all;
+  return all;
+}
+
+Suite* suite() {
+  Suite* suite = suite_create(g_get_prgname());
+  TCase* cases = tcase_create("cases");
+  suite_add_tcase(suite, cases);
+  for (const auto add : registered()) add(cases);
+  return suite;
+}
+
 /// Whether the element starts; prints why not.
 bool starts() {
   GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
@@ -43,6 +56,14 @@ bool starts_in_child() {
 }
 
 }  // namespace
+
+Registered::Registered(void (*add)(TCase*)) { registered().push_back(add); }
+
+int count_with(bool exists, const char* what, int count) {
+  if (exists) return count;
+  g_print("SKIPPED: there is no %s\n", what);
+  return 0;
+}
 
 int main(int argc, char** argv) {
   gst_check_init(&argc, &argv);

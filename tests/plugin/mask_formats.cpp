@@ -59,7 +59,7 @@ double score_of(const Sample& sample, bool rgb) {
   return only(finder.find(Gray(width, height))).score;
 }
 
-GST_START_TEST(alpha_of_every_format) {
+ELEMENT_TEST(alpha_of_every_format) {
   const auto formats = formats_with_alpha();
   fail_unless(formats.size() > 20, "%d formats", static_cast<int>(formats.size()));
   for (const GstVideoFormat format : formats) {
@@ -72,11 +72,10 @@ GST_START_TEST(alpha_of_every_format) {
     }
   }
 }
-GST_END_TEST
 
 /// A part of a larger image (GstVideoCropMeta), and one whose rows lie from the last to the
 /// first.
-GST_START_TEST(alpha_of_cropped_and_upside_down_samples) {
+ELEMENT_TEST(alpha_of_cropped_and_upside_down_samples) {
   Gray large = texture(width + 12, height + 6, 3), large_alpha = texture(width + 12, height + 6, 4);
   paste(large, image(), 8, 4);
   paste(large_alpha, alpha(), 8, 4);
@@ -114,10 +113,9 @@ GST_START_TEST(alpha_of_cropped_and_upside_down_samples) {
   add(finder, make_sample(buffer, GST_VIDEO_FORMAT_RGBA, width, height));
   assert_found_at(only(finder.find(scene)), 30, 20);
 }
-GST_END_TEST
 
 /// The luma of an image is what it was without alpha.
-GST_START_TEST(alpha_does_not_change_luma) {
+ELEMENT_TEST(alpha_does_not_change_luma) {
   const Gray red = texture(width, height, 1), green = texture(width, height, 2),
              blue = texture(width, height, 3);
   GstBuffer* opaque = make_frame(GST_VIDEO_FORMAT_RGBA, red, green, blue);
@@ -140,10 +138,9 @@ GST_START_TEST(alpha_does_not_change_luma) {
   gst_buffer_unref(opaque);
   gst_buffer_unref(transparent);
 }
-GST_END_TEST
 
 /// Any colour, however dark, but neither black nor what is transparent.
-GST_START_TEST(files_of_masks) {
+ELEMENT_TEST(files_of_masks) {
   const Gray shape = disc_of(width, height, 0, 1), zero(width, height),
              white = disc_of(width, height);
   Gray blocks(48, 32);
@@ -168,17 +165,5 @@ GST_START_TEST(files_of_masks) {
                 " mask-file=" + save(blocks, "mask.jpg"));
   assert_equals_float(only(finder.find(Gray(48, 32))).score, squares(large, blocks));
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("mask formats");
-  TCase* cases = tcase_create("mask formats");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, alpha_of_every_format);
-  tcase_add_test(cases, alpha_of_cropped_and_upside_down_samples);
-  tcase_add_test(cases, alpha_does_not_change_luma);
-  tcase_add_test(cases, files_of_masks);
-  return suite;
-}

@@ -16,7 +16,7 @@ void assert_misled(Finder& finder, const RoundPart& scene) {
   fail_unless(peak.score < 0.95, "score %f", peak.score);
 }
 
-GST_START_TEST(a_disc_on_clutter) {
+ELEMENT_TEST(a_disc_on_clutter) {
   const RoundPart scene;
   Finder finder(search + "mask=none template=" + save(scene.cut, "part.png"));
   assert_misled(finder, scene);
@@ -29,9 +29,8 @@ GST_START_TEST(a_disc_on_clutter) {
     fail_unless(peak.score == copy, "%s scores %.17g", method, peak.score);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(alpha_on_clutter) {
+ELEMENT_TEST(alpha_on_clutter) {
   const RoundPart scene;
   const Gray alpha = disc_of(scene.size, scene.size, 0, 128, 127);
   Finder finder(search + "template=" + save(scene.cut, alpha, "part.png"));
@@ -40,9 +39,8 @@ GST_START_TEST(alpha_on_clutter) {
   finder.set("mask", "none");
   assert_misled(finder, scene);
 }
-GST_END_TEST
 
-GST_START_TEST(a_file_on_clutter) {
+ELEMENT_TEST(a_file_on_clutter) {
   const RoundPart scene;
   const std::string file = save(disc_of(scene.size, scene.size, 0, 1), "mask.png");
   Finder finder(search + "mask=none template=" + save(scene.cut, "part.png") +
@@ -52,7 +50,6 @@ GST_START_TEST(a_file_on_clutter) {
   finder.set("mask-file", "");
   assert_misled(finder, scene);
 }
-GST_END_TEST
 
 /// The pixels that count: with a frame of zeros sqdiff is the sum of their squares.
 double sum_of_squares(const Gray& image, const Gray& mask) {
@@ -62,7 +59,7 @@ double sum_of_squares(const Gray& image, const Gray& mask) {
   return sum;
 }
 
-GST_START_TEST(discs_of_many_sizes) {
+ELEMENT_TEST(discs_of_many_sizes) {
   for (const auto& [width, height, inset] :
        {std::tuple{16, 16, 0}, {15, 15, 0}, {31, 12, 0}, {20, 20, 3}, {20, 21, 9}, {9, 5, 2}}) {
     const Gray image = texture(width, height);
@@ -72,10 +69,9 @@ GST_START_TEST(discs_of_many_sizes) {
     assert_equals_float(peak.score, sum_of_squares(image, disc_of(width, height, inset)));
   }
 }
-GST_END_TEST
 
 /// Of the unmasked template everything is the same, as is the kernel.
-GST_START_TEST(opaque_alpha_is_no_mask) {
+ELEMENT_TEST(opaque_alpha_is_no_mask) {
   const RoundPart scene;
   const Gray opaque(scene.size, scene.size, 128);
   const std::string files[] = {save(scene.cut, "gray.png"), save(scene.cut, opaque, "opaque.png")};
@@ -99,11 +95,10 @@ GST_START_TEST(opaque_alpha_is_no_mask) {
     assert_text(kernels[1], kernels[0]);
   }
 }
-GST_END_TEST
 
 // ---- ways in which templates come -----------------------------------------------------------
 
-GST_START_TEST(every_way_to_come) {
+ELEMENT_TEST(every_way_to_come) {
   const RoundPart scene;
   const Gray frame = scene.frame();
   const std::string gray = save(scene.cut, "part.png");
@@ -136,10 +131,9 @@ GST_START_TEST(every_way_to_come) {
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
   assert_all(8);
 }
-GST_END_TEST
 
 /// A square patch of a frame, of which the round part is found on other clutter.
-GST_START_TEST(captured_patches_are_masked) {
+ELEMENT_TEST(captured_patches_are_masked) {
   const RoundPart scene;
   Finder finder(search + "enable-capture=true");
   finder.set_format(GST_VIDEO_FORMAT_RGBA, frame_width, frame_height);
@@ -155,12 +149,11 @@ GST_START_TEST(captured_patches_are_masked) {
   assert_found_at(peak, 60, 30);
   assert_equals_int(peak.template_id, id);
 }
-GST_END_TEST
 
 // ---- changes ----------------------------------------------------------------------------------
 
 /// Between two frames; ids stay.
-GST_START_TEST(masks_change_while_frames_flow) {
+ELEMENT_TEST(masks_change_while_frames_flow) {
   const RoundPart scene;
   const std::string alpha = save(scene.cut, disc_of(scene.size, scene.size, 4), "alpha.png");
   for (const char* depth : {"1", "4"}) {
@@ -191,12 +184,11 @@ GST_START_TEST(masks_change_while_frames_flow) {
     fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
   }
 }
-GST_END_TEST
 
 // ---- tracks -----------------------------------------------------------------------------------
 
 /// On clutter that changes, in windows; another mask is no other target.
-GST_START_TEST(tracks_have_masks) {
+ELEMENT_TEST(tracks_have_masks) {
   const RoundPart scene;
   Finder finder(
       "track=true tracker=template subpixel=false threshold=0.9 search-margin=12 template-update=0 "
@@ -215,10 +207,9 @@ GST_START_TEST(tracks_have_masks) {
   const Peak peak = only(finder.find(scene.frame({130, 80}, 30)));
   assert_track(peak, 1, "tracked", true);
 }
-GST_END_TEST
 
 /// Two parts of one image, which alpha tells apart.
-GST_START_TEST(tracks_of_the_same_pixels_stay_apart) {
+ELEMENT_TEST(tracks_of_the_same_pixels_stay_apart) {
   constexpr int size = 20;
   const Gray image = texture(size, size, 50);
   Gray left(size, size), right(size, size);
@@ -241,10 +232,9 @@ GST_START_TEST(tracks_of_the_same_pixels_stay_apart) {
   assert_found_at(peak, 200, 90);
   assert_track(peak, peaks[1].id, "tracked");
 }
-GST_END_TEST
 
 /// What a target scores that is lost is what a window of zeros does.
-GST_START_TEST(lost_targets_score_by_their_mask) {
+ELEMENT_TEST(lost_targets_score_by_their_mask) {
   const RoundPart scene;
   Finder finder(
       "track=true tracker=template method=sqdiff threshold=0.95 subpixel=false mask=disc "
@@ -255,10 +245,9 @@ GST_START_TEST(lost_targets_score_by_their_mask) {
   fail_unless(peak.lost);
   assert_equals_float(peak.score, sum_of_squares(scene.cut, scene.disc));
 }
-GST_END_TEST
 
 /// Templates that adapt keep their masks: what passes behind the part has no part in it.
-GST_START_TEST(templates_that_adapt_have_masks) {
+ELEMENT_TEST(templates_that_adapt_have_masks) {
   const RoundPart scene;
   Finder finder(
       "track=true tracker=template subpixel=false threshold=0.9 template-update=0.5 mask=disc "
@@ -272,11 +261,10 @@ GST_START_TEST(templates_that_adapt_have_masks) {
   finder.set("mask-inset", "1");
   assert_found_at(only(finder.find(scene.frame({150, 80}, 40))), 150, 80);
 }
-GST_END_TEST
 
 // ---- what else knows templates ----------------------------------------------------------------
 
-GST_START_TEST(the_response_is_masked) {
+ELEMENT_TEST(the_response_is_masked) {
   const RoundPart scene;
   Finder finder(search + "mask=disc template=" + save(scene.cut, "part.png"));
   Screen screen(finder.element);
@@ -288,9 +276,8 @@ GST_START_TEST(the_response_is_masked) {
   finder.set("mask", "none");
   fail_unless(brightness(scene.x, scene.y) < 230);
 }
-GST_END_TEST
 
-GST_START_TEST(tuning_knows_masks) {
+ELEMENT_TEST(tuning_knows_masks) {
   g_setenv("XDG_CACHE_HOME", temporary("cache").c_str(), TRUE);
   const RoundPart scene;
   Finder finder(search + "kernel=tune mask=disc template=" + save(scene.cut, "part.png"));
@@ -298,27 +285,5 @@ GST_START_TEST(tuning_knows_masks) {
   fail_unless(read_file(temporary("cache/cudaxcorr/tuned-kernels.txt")).find("masked") !=
               std::string::npos);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("masks");
-  TCase* cases = tcase_create("masks");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, a_disc_on_clutter);
-  tcase_add_test(cases, alpha_on_clutter);
-  tcase_add_test(cases, a_file_on_clutter);
-  tcase_add_test(cases, discs_of_many_sizes);
-  tcase_add_test(cases, opaque_alpha_is_no_mask);
-  tcase_add_test(cases, every_way_to_come);
-  tcase_add_test(cases, captured_patches_are_masked);
-  tcase_add_test(cases, masks_change_while_frames_flow);
-  tcase_add_test(cases, tracks_have_masks);
-  tcase_add_test(cases, tracks_of_the_same_pixels_stay_apart);
-  tcase_add_test(cases, lost_targets_score_by_their_mask);
-  tcase_add_test(cases, templates_that_adapt_have_masks);
-  tcase_add_test(cases, the_response_is_masked);
-  tcase_add_test(cases, tuning_knows_masks);
-  return suite;
-}

@@ -49,7 +49,7 @@ void assert_fields(const GstStructure* result, GstClockTime pts) {
   fail_unless(!gst_cuda_xcorr_get_peak(result, 1, &peak));
 }
 
-GST_START_TEST(meta_fields) {
+ELEMENT_TEST(meta_fields) {
   const Example example;
   Finder finder("subpixel=false template=" + example.file);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
@@ -59,9 +59,8 @@ GST_START_TEST(meta_fields) {
   assert_fields(gst_cuda_xcorr_get_result(out), 3 * GST_SECOND);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
-GST_START_TEST(message_fields) {
+ELEMENT_TEST(message_fields) {
   const Example example;
   Finder finder("subpixel=false template=" + example.file);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
@@ -93,7 +92,6 @@ GST_START_TEST(message_fields) {
   assert_equals_uint64(duration, GST_SECOND / 25);
   gst_message_unref(message);
 }
-GST_END_TEST
 
 /// A frame with these reference timestamps, through an element with these properties.
 GstStructure* result_of(const std::string& properties,
@@ -113,7 +111,7 @@ GstStructure* result_of(const std::string& properties,
   return result;
 }
 
-GST_START_TEST(camera) {
+ELEMENT_TEST(camera) {
   GstStructure* named = result_of(" camera-id=gate-2", {});
   assert_equals_string(gst_structure_get_string(named, "camera"), "gate-2");
   GstStructure* nameless = result_of("", {});
@@ -121,11 +119,10 @@ GST_START_TEST(camera) {
   gst_structure_free(named);
   gst_structure_free(nameless);
 }
-GST_END_TEST
 
 /// The last second of 2016, which no leap second follows in Unix time, 1970 and 2554, the last year
 /// that fits. Of references only those in UTC tell it.
-GST_START_TEST(utc) {
+ELEMENT_TEST(utc) {
   constexpr GstClockTime unix_time = 1483228799 * GST_SECOND + 7, ntp = 2208988800 * GST_SECOND;
   const struct {
     std::vector<std::pair<const char*, GstClockTime>> references;
@@ -147,17 +144,15 @@ GST_START_TEST(utc) {
     gst_structure_free(result);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(messages_can_be_off) {
+ELEMENT_TEST(messages_can_be_off) {
   const Example example;
   Finder finder("post-messages=false template=" + example.file);
   assert_equals_int(finder.find(example.scene).peaks.size(), 1);
   fail_unless(finder.message(GST_MESSAGE_ELEMENT) == nullptr);
 }
-GST_END_TEST
 
-GST_START_TEST(roi_meta) {
+ELEMENT_TEST(roi_meta) {
   const Example example;
   Finder finder("subpixel=false template=" + example.file);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
@@ -176,10 +171,9 @@ GST_START_TEST(roi_meta) {
   assert_equals_float(score, 1);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /// By which DL Streamer's elements know detections and tracks.
-GST_START_TEST(roi_parameters_of_neighbours) {
+ELEMENT_TEST(roi_parameters_of_neighbours) {
   const Example example;
   for (const bool track : {false, true}) {
     for (const char* method : {"ccoeff-normed", "sqdiff", "ccorr"}) {
@@ -215,10 +209,9 @@ GST_START_TEST(roi_parameters_of_neighbours) {
     }
   }
 }
-GST_END_TEST
 
 /// A match in the very corner, where the sub-pixel place may be outside the frame.
-GST_START_TEST(roi_stays_inside) {
+ELEMENT_TEST(roi_stays_inside) {
   const Gray scene = texture(frame_width, frame_height);
   const struct { int x, y; } corners[] = {{0, 0}, {frame_width - 16, frame_height - 12}};
   for (const auto [x, y] : corners) {
@@ -232,9 +225,8 @@ GST_START_TEST(roi_stays_inside) {
     gst_buffer_unref(out);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(roi_meta_can_be_off) {
+ELEMENT_TEST(roi_meta_can_be_off) {
   const Example example;
   Finder finder("attach-roi-meta=false template=" + example.file);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
@@ -243,10 +235,9 @@ GST_START_TEST(roi_meta_can_be_off) {
   assert_equals_int(found_in(out).peaks.size(), 1);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /// The meta survives conversion, scaling by two, a tee and a queue, and can be rescaled.
-GST_START_TEST(meta_survives_and_rescales) {
+ELEMENT_TEST(meta_survives_and_rescales) {
   const Example example;
   Finder finder("subpixel=false template=" + example.file +
                 " ! videoconvert ! videoscale ! video/x-raw, format=I420, width=192, height=32 ! "
@@ -267,10 +258,9 @@ GST_START_TEST(meta_survives_and_rescales) {
   assert_equals_int(roi->y, 11);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /// As another program might write them.
-GST_START_TEST(results_that_are_none) {
+ELEMENT_TEST(results_that_are_none) {
   for (const char* text : {"result, peaks=(string)none;", "result, peaks=(int)<1,2>;",
                            "result, peaks=(structure)<\"peak, x=(double)1;\">;", "result;"}) {
     GstStructure* result = gst_structure_from_string(text, nullptr);
@@ -279,9 +269,8 @@ GST_START_TEST(results_that_are_none) {
     gst_structure_free(result);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(frames_are_unchanged) {
+ELEMENT_TEST(frames_are_unchanged) {
   const Example example;
   Finder finder("template=" + example.file);
   for (const GstVideoFormat format : {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12,
@@ -299,10 +288,9 @@ GST_START_TEST(frames_are_unchanged) {
     gst_buffer_unref(out);
   }
 }
-GST_END_TEST
 
 /// As after a tee: someone else holds the buffer too. The pixels are not copied.
-GST_START_TEST(shared_buffer_keeps_its_memory) {
+ELEMENT_TEST(shared_buffer_keeps_its_memory) {
   const Example example;
   Finder finder("template=" + example.file);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
@@ -316,9 +304,8 @@ GST_START_TEST(shared_buffer_keeps_its_memory) {
   gst_buffer_unref(out);
   gst_buffer_unref(frame);
 }
-GST_END_TEST
 
-GST_START_TEST(without_template_buffers_pass_as_they_are) {
+ELEMENT_TEST(without_template_buffers_pass_as_they_are) {
   Finder finder("");
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, texture(frame_width, frame_height));
@@ -330,27 +317,5 @@ GST_START_TEST(without_template_buffers_pass_as_they_are) {
   gst_buffer_unref(out);
   gst_buffer_unref(frame);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("metadata");
-  TCase* cases = tcase_create("metadata");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, meta_fields);
-  tcase_add_test(cases, message_fields);
-  tcase_add_test(cases, camera);
-  tcase_add_test(cases, utc);
-  tcase_add_test(cases, messages_can_be_off);
-  tcase_add_test(cases, roi_meta);
-  tcase_add_test(cases, roi_parameters_of_neighbours);
-  tcase_add_test(cases, roi_stays_inside);
-  tcase_add_test(cases, roi_meta_can_be_off);
-  tcase_add_test(cases, meta_survives_and_rescales);
-  tcase_add_test(cases, results_that_are_none);
-  tcase_add_test(cases, frames_are_unchanged);
-  tcase_add_test(cases, shared_buffer_keeps_its_memory);
-  tcase_add_test(cases, without_template_buffers_pass_as_they_are);
-  return suite;
-}

@@ -43,7 +43,7 @@ void assert_found(GstBuffer* out) {
 }
 
 /// Of what prepares it, and of the image alone.
-GST_START_TEST(response) {
+ELEMENT_TEST(response) {
   for (const bool prepared : {false, true}) {
     Finder finder("subpixel=false template=" + patch());
     finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
@@ -74,9 +74,8 @@ GST_START_TEST(response) {
     gst_buffer_unref(frame);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(captured_patch) {
+ELEMENT_TEST(captured_patch) {
   Finder finder("enable-capture=true");
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   gst_buffer_unref(finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene())));
@@ -91,9 +90,8 @@ GST_START_TEST(captured_patch) {
     return id > 0;
   });
 }
-GST_END_TEST
 
-GST_START_TEST(sample) {
+ELEMENT_TEST(sample) {
   Finder finder("");
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   const Sample large = sample_of(scene(), GST_VIDEO_FORMAT_BGRx);
@@ -108,11 +106,10 @@ GST_START_TEST(sample) {
     return id > 0;
   });
 }
-GST_END_TEST
 
 /// Those that were there before stay, unless there is no memory to return to them either: then
 /// there is an ERROR.
-GST_START_TEST(templates_of_the_next_frame) {
+ELEMENT_TEST(templates_of_the_next_frame) {
   Finder finder("subpixel=false template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, scene());
@@ -136,10 +133,9 @@ GST_START_TEST(templates_of_the_next_frame) {
   });
   gst_buffer_unref(frame);
 }
-GST_END_TEST
 
 /// Nothing is made for frames of which there is only the size.
-GST_START_TEST(caps_without_frames) {
+ELEMENT_TEST(caps_without_frames) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, 32767, 32767);
   GstPad* pad = gst_element_request_pad_simple(finder.element, "response");
@@ -150,18 +146,5 @@ GST_START_TEST(caps_without_frames) {
   gst_element_release_request_pad(finder.element, pad);
   gst_object_unref(pad);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("out-of-memory");
-  TCase* cases = tcase_create("out-of-memory");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, response);
-  tcase_add_test(cases, captured_patch);
-  tcase_add_test(cases, sample);
-  tcase_add_test(cases, templates_of_the_next_frame);
-  tcase_add_test(cases, caps_without_frames);
-  return suite;
-}

@@ -9,7 +9,7 @@ namespace {
 
 // ---- frames ---------------------------------------------------------------------------------
 
-GST_START_TEST(without_results_frames_pass_as_they_are) {
+ELEMENT_TEST(without_results_frames_pass_as_they_are) {
   Overlay overlay("");
   GstBuffer* plain = overlay.frame();
   fail_unless(overlay.pass(gst_buffer_ref(plain)) == plain);
@@ -20,10 +20,9 @@ GST_START_TEST(without_results_frames_pass_as_they_are) {
   fail_unless(overlay.all_ground());
   gst_buffer_unref(nothing_found);
 }
-GST_END_TEST
 
 /// As after a tee: someone else holds the frame too, and must not see the box.
-GST_START_TEST(shared_frames_are_not_changed) {
+ELEMENT_TEST(shared_frames_are_not_changed) {
   Overlay overlay(box_only);
   GstBuffer* frame = overlay.frame();
   attach_result(frame, frame_width, frame_height, {in_the_middle});
@@ -38,9 +37,8 @@ GST_START_TEST(shared_frames_are_not_changed) {
   gst_buffer_unref(before);
   gst_buffer_unref(frame);
 }
-GST_END_TEST
 
-GST_START_TEST(images_go_along_where_downstream_blends) {
+ELEMENT_TEST(images_go_along_where_downstream_blends) {
   Overlay overlay(box_only);
   gst_harness_add_propose_allocation_meta(overlay.harness,
                                           GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
@@ -65,11 +63,10 @@ GST_START_TEST(images_go_along_where_downstream_blends) {
   assert_equals_int(height, 28);
   gst_buffer_unref(frame);
 }
-GST_END_TEST
 
 // ---- boxes ----------------------------------------------------------------------------------
 
-GST_START_TEST(box_is_round_the_place) {
+ELEMENT_TEST(box_is_round_the_place) {
   Overlay overlay(box_only);
   overlay.show({in_the_middle});
   for (int x = 58; x < 92; ++x) {
@@ -86,11 +83,10 @@ GST_START_TEST(box_is_round_the_place) {
     fail_unless(overlay.is_ground(x, 45) && overlay.is_ground(x, 74));
   }
 }
-GST_END_TEST
 
 /// A square of 30 turned by an eighth: its corners are 21 pixels from the middle, right and left,
 /// above and below, and its upper edge, at the upper left, has a mark.
-GST_START_TEST(turned_box) {
+ELEMENT_TEST(turned_box) {
   Overlay overlay(box_only);
   MadePeak turned{60, 45, 30, 30};
   turned.angle = 45;
@@ -103,9 +99,8 @@ GST_START_TEST(turned_box) {
   const int opposite = overlay.count(orange, 83, 68, 10, 10);
   fail_unless(marked > opposite + 5, "%d pixels, and %d opposite", marked, opposite);
 }
-GST_END_TEST
 
-GST_START_TEST(formats) {
+ELEMENT_TEST(formats) {
   for (const GstVideoFormat format :
        {GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,
         GST_VIDEO_FORMAT_GRAY8}) {
@@ -126,10 +121,9 @@ GST_START_TEST(formats) {
     fail_unless(overlay.is_ground(75, 60));
   }
 }
-GST_END_TEST
 
 /// The result is of a frame of 160x120, which has been scaled since.
-GST_START_TEST(box_follows_a_scaling) {
+ELEMENT_TEST(box_follows_a_scaling) {
   Overlay overlay(box_only);
   overlay.set_size(frame_width * 2, frame_height / 2);
   overlay.show({in_the_middle});
@@ -138,9 +132,8 @@ GST_START_TEST(box_follows_a_scaling) {
   fail_unless(overlay.is_ground(150, 30));
   fail_unless(overlay.is_ground(75, 47));
 }
-GST_END_TEST
 
-GST_START_TEST(each_track_has_its_color) {
+ELEMENT_TEST(each_track_has_its_color) {
   Overlay overlay(box_only);
   overlay.show({{20, 50, 10, 10, 1}, {60, 50, 10, 10, 2}});
   assert_equals_int(overlay.color(25, 47), orange);
@@ -150,17 +143,15 @@ GST_START_TEST(each_track_has_its_color) {
   assert_equals_int(overlay.color(25, 47), 0x12ab34);
   assert_equals_int(overlay.color(65, 47), 0x12ab34);
 }
-GST_END_TEST
 
-GST_START_TEST(line_width) {
+ELEMENT_TEST(line_width) {
   Overlay overlay(box_only + "line-width=36");
   overlay.show({in_the_middle});
   assert_equals_int(overlay.count(orange, 75, 40, 1, 10), 6);
 }
-GST_END_TEST
 
 /// The width of the line and the height of the text's background in frames of several heights.
-GST_START_TEST(lines_and_text_scale_with_the_frame) {
+ELEMENT_TEST(lines_and_text_scale_with_the_frame) {
   struct Sizes {
     int line, text;
   };
@@ -182,9 +173,8 @@ GST_START_TEST(lines_and_text_scale_with_the_frame) {
   const std::string pixels = "font-desc=\"Sans 16px\"";
   fail_unless(sizes(1440, pixels).text < 1.5 * sizes(720, pixels).text);
 }
-GST_END_TEST
 
-GST_START_TEST(lost_is_dashed) {
+ELEMENT_TEST(lost_is_dashed) {
   Overlay overlay(box_only);
   overlay.show({{60, 50, 30, 20, 1, true}});
   const int drawn = overlay.count(orange, 57, 47, 36, 1);
@@ -193,7 +183,6 @@ GST_START_TEST(lost_is_dashed) {
   overlay.show({{60, 50, 30, 20, 1, true}});
   fail_unless(overlay.all_ground());
 }
-GST_END_TEST
 
 /// How often the line at the box's upper edge begins.
 int dashes_of(bool lost, const char* state) {
@@ -205,16 +194,15 @@ int dashes_of(bool lost, const char* state) {
   return begins;
 }
 
-GST_START_TEST(tentative_is_dotted) {
+ELEMENT_TEST(tentative_is_dotted) {
   const int tracked = dashes_of(false, "tracked"), lost = dashes_of(true, "lost");
   const int tentative = dashes_of(false, "tentative");
   fail_unless(tracked <= 1 && lost > tracked && tentative > lost + 2, "%d, %d, %d", tracked, lost,
               tentative);
   assert_equals_int(dashes_of(true, "tentative"), tentative);
 }
-GST_END_TEST
 
-GST_START_TEST(what_was_lost_long_ago_has_no_box) {
+ELEMENT_TEST(what_was_lost_long_ago_has_no_box) {
   Overlay overlay(box_only);
   const MadePeak lost = {60, 50, 30, 20, 1, true, "lost"};
   overlay.show({in_the_middle, {60, 50, 30, 20, 1}});
@@ -226,9 +214,8 @@ GST_START_TEST(what_was_lost_long_ago_has_no_box) {
   overlay.show({lost});
   fail_unless(overlay.count(orange) > 0);
 }
-GST_END_TEST
 
-GST_START_TEST(marks_stay_on_frames_that_were_not_analysed) {
+ELEMENT_TEST(marks_stay_on_frames_that_were_not_analysed) {
   Overlay overlay(box_only);
   overlay.show({in_the_middle});
   overlay.show({}, false);
@@ -236,11 +223,10 @@ GST_START_TEST(marks_stay_on_frames_that_were_not_analysed) {
   overlay.show({});
   fail_unless(overlay.all_ground());
 }
-GST_END_TEST
 
 // ---- what should not be -----------------------------------------------------------------------
 
-GST_START_TEST(strange_places) {
+ELEMENT_TEST(strange_places) {
   Overlay overlay("");
   overlay.show({{-500, -500, 30, 20},
                 {1e9, 50, 30, 20},
@@ -254,9 +240,8 @@ GST_START_TEST(strange_places) {
   overlay.set_size(1, 1);
   overlay.show({in_the_middle});
 }
-GST_END_TEST
 
-GST_START_TEST(strange_results) {
+ELEMENT_TEST(strange_results) {
   Overlay overlay("");
   GstBuffer* frame = overlay.frame();
   GstStructure* result = attach_result(frame, frame_width, frame_height, {in_the_middle});
@@ -268,10 +253,9 @@ GST_START_TEST(strange_results) {
   overlay.pass(frame);
   fail_unless(overlay.all_ground());
 }
-GST_END_TEST
 
 /// Drawing into it would write past its end.
-GST_START_TEST(frame_that_promises_more_than_it_holds) {
+ELEMENT_TEST(frame_that_promises_more_than_it_holds) {
   Overlay overlay(box_only);
   GstBus* bus = gst_bus_new();
   gst_element_set_bus(overlay.harness->element, bus);
@@ -291,10 +275,9 @@ GST_START_TEST(frame_that_promises_more_than_it_holds) {
   gst_element_set_bus(overlay.harness->element, nullptr);
   gst_object_unref(bus);
 }
-GST_END_TEST
 
 /// `overlaycomposition` draws into the whole frame.
-GST_START_TEST(cropping_is_not_offered) {
+ELEMENT_TEST(cropping_is_not_offered) {
   Overlay overlay(box_only);
   gst_harness_add_propose_allocation_meta(overlay.harness, GST_VIDEO_META_API_TYPE, nullptr);
   gst_harness_add_propose_allocation_meta(overlay.harness, GST_VIDEO_CROP_META_API_TYPE, nullptr);
@@ -309,9 +292,8 @@ GST_START_TEST(cropping_is_not_offered) {
   gst_caps_unref(caps);
   gst_object_unref(sink);
 }
-GST_END_TEST
 
-GST_START_TEST(missing_base_plugin) {
+ELEMENT_TEST(missing_base_plugin) {
   GstRegistry* registry = gst_registry_get();
   GstPluginFeature* feature = gst_registry_lookup_feature(registry, "overlaycomposition");
   gst_registry_remove_feature(registry, feature);
@@ -321,11 +303,10 @@ GST_START_TEST(missing_base_plugin) {
   gst_registry_add_feature(registry, feature);
   gst_object_unref(feature);
 }
-GST_END_TEST
 
 // ---- with cudaxcorr ---------------------------------------------------------------------------
 
-GST_START_TEST(draws_what_is_found) {
+ELEMENT_TEST(draws_what_is_found) {
   const Gray scene = texture(frame_width, frame_height);
   const std::string file = save(crop(scene, 70, 40, 24, 16), "patch.png");
   Finder finder("template=" + file + " ! xcorroverlay " + box_only);
@@ -342,33 +323,5 @@ GST_START_TEST(draws_what_is_found) {
     gst_buffer_unref(out);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("overlay");
-  TCase* cases = tcase_create("overlay");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, without_results_frames_pass_as_they_are);
-  tcase_add_test(cases, shared_frames_are_not_changed);
-  tcase_add_test(cases, images_go_along_where_downstream_blends);
-  tcase_add_test(cases, box_is_round_the_place);
-  tcase_add_test(cases, turned_box);
-  tcase_add_test(cases, formats);
-  tcase_add_test(cases, box_follows_a_scaling);
-  tcase_add_test(cases, each_track_has_its_color);
-  tcase_add_test(cases, line_width);
-  tcase_add_test(cases, lines_and_text_scale_with_the_frame);
-  tcase_add_test(cases, lost_is_dashed);
-  tcase_add_test(cases, tentative_is_dotted);
-  tcase_add_test(cases, what_was_lost_long_ago_has_no_box);
-  tcase_add_test(cases, marks_stay_on_frames_that_were_not_analysed);
-  tcase_add_test(cases, strange_places);
-  tcase_add_test(cases, strange_results);
-  tcase_add_test(cases, frame_that_promises_more_than_it_holds);
-  tcase_add_test(cases, cropping_is_not_offered);
-  tcase_add_test(cases, missing_base_plugin);
-  tcase_add_test(cases, draws_what_is_found);
-  return suite;
-}

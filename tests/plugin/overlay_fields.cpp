@@ -54,7 +54,7 @@ void show(Overlay& overlay, const MadeField& made) {
 /// With lines of two pixels in frames of that height.
 const std::string thick = "line-width=24 ";
 
-GST_START_TEST(arrows) {
+ELEMENT_TEST(arrows) {
   Overlay overlay(thick + "field-arrow-scale=5");
   MadeField field;
   field.dx[0] = 4;
@@ -63,10 +63,9 @@ GST_START_TEST(arrows) {
   fail_unless(overlay.is_ground(90, 39) && overlay.is_ground(50, 39));
   fail_unless(overlay.is_ground(70, 60) && overlay.is_ground(110, 39));
 }
-GST_END_TEST
 
 /// By itself the longest arrow is as long as windows are apart.
-GST_START_TEST(length_of_arrows) {
+ELEMENT_TEST(length_of_arrows) {
   Overlay overlay(thick);
   MadeField field;
   field.dy[1] = 0.02F;
@@ -76,9 +75,8 @@ GST_START_TEST(length_of_arrows) {
   // And one of a known length is in the lower left corner.
   fail_unless(overlay.count(yellow, 0, 100, 60, 20) > 20);
 }
-GST_END_TEST
 
-GST_START_TEST(windows_that_are_not_ok) {
+ELEMENT_TEST(windows_that_are_not_ok) {
   Overlay overlay(thick + "field-arrow-scale=5");
   MadeField field;
   field.dx = {4, 4, 4, 4};
@@ -88,9 +86,8 @@ GST_START_TEST(windows_that_are_not_ok) {
   assert_equals_int(overlay.color(110, 39), vermilion);
   fail_unless(overlay.is_ground(70, 79) && overlay.is_ground(110, 79));
 }
-GST_END_TEST
 
-GST_START_TEST(map_of_magnitudes) {
+ELEMENT_TEST(map_of_magnitudes) {
   Overlay overlay("field-arrows=false field-map=magnitude field-map-range=5");
   MadeField field;
   field.dx = {3, 0, 0, 3};
@@ -110,10 +107,9 @@ GST_START_TEST(map_of_magnitudes) {
   // The scale of colours, not mixed with the frame.
   fail_unless(is_near(155, 112, 249, 230, 39), "%x", overlay.color(155, 112));
 }
-GST_END_TEST
 
 /// Strain along x: the displacement grows by a pixel in 40.
-GST_START_TEST(map_of_strains) {
+ELEMENT_TEST(map_of_strains) {
   Overlay overlay("field-arrows=false field-map=strain-xx field-map-range=0.025");
   MadeField field;
   field.dx = {0, 1, 0, 1};
@@ -126,11 +122,10 @@ GST_START_TEST(map_of_strains) {
   show(overlay, field);
   fail_unless(overlay.value(2, 60, 40) > overlay.value(0, 60, 40) + 50);  // blue
 }
-GST_END_TEST
 
 /// Least squares measure slopes: these are shown, and not differences, which are of the other sign
 /// here. Only a window that was replaced has none.
-GST_START_TEST(map_of_measured_strains) {
+ELEMENT_TEST(map_of_measured_strains) {
   Overlay overlay("field-arrows=false field-map=strain-xx field-map-range=0.025");
   MadeField field;
   field.dx = {1, 0, 1, 0};
@@ -141,7 +136,6 @@ GST_START_TEST(map_of_measured_strains) {
     fail_unless(overlay.value(0, x, y) > overlay.value(2, x, y) + 50, "%d, %d", x, y);  // red
   fail_unless(overlay.value(2, 85, 65) > overlay.value(0, 85, 65) + 50);                // blue
 }
-GST_END_TEST
 
 /// A map, and which slopes it is of.
 struct SlopeMap {
@@ -158,7 +152,7 @@ const SlopeMap slope_maps[] = {
     {"vorticity", &MadeField::dy_by_x, &MadeField::dx_by_y},
 };
 
-GST_START_TEST(maps_of_each_slope) {
+ELEMENT_TESTS(maps_of_each_slope, 0, G_N_ELEMENTS(slope_maps)) {
   const SlopeMap& shown = slope_maps[__i__];
   Overlay overlay(std::string("field-arrows=false field-map=") + shown.map);
   MadeField field;
@@ -172,7 +166,6 @@ GST_START_TEST(maps_of_each_slope) {
   fail_unless(shown.negative ? redness(60, 75) < -50 : std::abs(redness(60, 75)) < 5, "%d",
               redness(60, 75));
 }
-GST_END_TEST
 
 /// Windows at places, of 32 pixels.
 MadeField made_at_places() {
@@ -189,16 +182,15 @@ MadeField made_at_places() {
   return field;
 }
 
-GST_START_TEST(arrows_at_places) {
+ELEMENT_TEST(arrows_at_places) {
   Overlay overlay(thick);
   show(overlay, made_at_places());
   for (int x = 42; x < 66; ++x) assert_equals_int(overlay.color(x, 29), yellow);
   fail_unless(overlay.is_ground(76, 29));
   fail_unless(!overlay.is_ground(99, 39) && !overlay.is_ground(79, 89));
 }
-GST_END_TEST
 
-GST_START_TEST(map_at_places) {
+ELEMENT_TEST(map_at_places) {
   Overlay overlay("field-arrows=false field-map=u");
   show(overlay, made_at_places());
   for (const auto& [x, y] : {std::pair{25, 15}, {54, 44}, {85, 25}, {114, 54}, {65, 75}, {94, 104}})
@@ -206,10 +198,9 @@ GST_START_TEST(map_at_places) {
   for (const auto& [x, y] : {std::pair{22, 29}, {58, 29}, {39, 12}, {99, 58}, {120, 39}, {60, 89}})
     fail_unless(overlay.is_ground(x, y), "%d, %d", x, y);
 }
-GST_END_TEST
 
 /// There are no windows beside each other to take differences of: only measured ones are shown.
-GST_START_TEST(strains_at_places) {
+ELEMENT_TEST(strains_at_places) {
   for (const char* map : {"strain-xx", "strain-yy", "strain-xy", "vorticity"}) {
     Overlay overlay(std::string("field-arrows=false field-map=") + map);
     MadeField field = made_at_places();
@@ -221,10 +212,9 @@ GST_START_TEST(strains_at_places) {
     fail_unless(!overlay.is_ground(30, 20) && overlay.is_ground(70, 80), "%s", map);
   }
 }
-GST_END_TEST
 
 /// Arrows stay at their places in a frame that has been scaled since.
-GST_START_TEST(scaled_frames) {
+ELEMENT_TEST(scaled_frames) {
   Overlay overlay("line-width=12 field-arrow-scale=5");
   overlay.set_size(2 * frame_width, 2 * frame_height);
   MadeField field;
@@ -232,9 +222,8 @@ GST_START_TEST(scaled_frames) {
   show(overlay, field);
   for (int x = 124; x < 150; ++x) assert_equals_int(overlay.color(x, 79), yellow);
 }
-GST_END_TEST
 
-GST_START_TEST(nothing_to_draw) {
+ELEMENT_TEST(nothing_to_draw) {
   for (const char* state : {"cut", "reference", "no-reference", "unmeasured"}) {
     Overlay overlay("field-map=u");
     MadeField field;
@@ -249,10 +238,9 @@ GST_START_TEST(nothing_to_draw) {
   show(off, field);
   fail_unless(off.all_ground());
 }
-GST_END_TEST
 
 /// Metas that are not what they should be.
-GST_START_TEST(fields_that_cannot_be) {
+ELEMENT_TEST(fields_that_cannot_be) {
   MadeField shorter, endless, roomless;
   roomless.window = roomless.spacing = 0;
   shorter.dx.pop_back();
@@ -263,26 +251,5 @@ GST_START_TEST(fields_that_cannot_be) {
     fail_unless(overlay.all_ground());
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("overlay fields");
-  TCase* cases = tcase_create("overlay fields");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, arrows);
-  tcase_add_test(cases, length_of_arrows);
-  tcase_add_test(cases, windows_that_are_not_ok);
-  tcase_add_test(cases, map_of_magnitudes);
-  tcase_add_test(cases, map_of_strains);
-  tcase_add_test(cases, map_of_measured_strains);
-  tcase_add_loop_test(cases, maps_of_each_slope, 0, G_N_ELEMENTS(slope_maps));
-  tcase_add_test(cases, arrows_at_places);
-  tcase_add_test(cases, map_at_places);
-  tcase_add_test(cases, strains_at_places);
-  tcase_add_test(cases, scaled_frames);
-  tcase_add_test(cases, nothing_to_draw);
-  tcase_add_test(cases, fields_that_cannot_be);
-  return suite;
-}

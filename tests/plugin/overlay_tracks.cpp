@@ -12,27 +12,23 @@ void go_right(Overlay& overlay, int from, int to) {
   for (int x = from; x <= to; x += 20) overlay.show({{x - 3.0, 57, 6, 6, 1}});
 }
 
-GST_START_TEST(trail_shows_the_way) {
+ELEMENT_TEST(trail_shows_the_way) {
   Overlay overlay(box_only + "trail-length=3");
   go_right(overlay, 20, 120);
   fail_unless(overlay.count(orange, 85, 60, 20, 1) == 20, "no trail");
   fail_unless(overlay.count(orange, 20, 50, 50, 20) == 0, "the trail is too long");
 }
-GST_END_TEST
 
-GST_START_TEST(trail_ends_with_the_segment) {
+ELEMENT_TEST(trail_ends_with_the_segment) {
   Overlay overlay(box_only);
   go_right(overlay, 20, 80);
   fail_unless(overlay.count(orange, 30, 60, 30, 1) == 30, "no trail");
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(overlay.harness, gst_event_new_segment(&segment));
+  gst_harness_push_event(overlay.harness, new_segment());
   go_right(overlay, 120, 120);
   fail_unless(overlay.count(orange, 0, 50, 110, 20) == 0, "the trail goes on");
 }
-GST_END_TEST
 
-GST_START_TEST(trail_can_be_off_and_needs_a_track) {
+ELEMENT_TEST(trail_can_be_off_and_needs_a_track) {
   Overlay overlay(box_only + "trail-length=0");
   go_right(overlay, 20, 80);
   fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
@@ -40,10 +36,9 @@ GST_START_TEST(trail_can_be_off_and_needs_a_track) {
   for (const double x : {20, 80}) untracked.show({{x, 57, 6, 6}});
   fail_unless(untracked.count(orange, 0, 50, 70, 20) == 0);
 }
-GST_END_TEST
 
 /// A lost target's box stays where it was, and its trail fades.
-GST_START_TEST(trail_of_the_lost_fades) {
+ELEMENT_TEST(trail_of_the_lost_fades) {
   Overlay overlay(box_only + "trail-length=3");
   go_right(overlay, 20, 80);
   overlay.show({{117, 57, 6, 6, 1, true}});
@@ -52,12 +47,11 @@ GST_START_TEST(trail_of_the_lost_fades) {
   for (int frame = 0; frame < 2; ++frame) overlay.show({{77, 57, 6, 6, 1, true}});
   fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
 }
-GST_END_TEST
 
 // ---- what may be found again ------------------------------------------------------------------
 
 /// However long it was lost, and its trail does not go there.
-GST_START_TEST(box_is_at_the_candidate) {
+ELEMENT_TEST(box_is_at_the_candidate) {
   Overlay overlay(box_only);
   overlay.show({{20, 20, 20, 16, 1}});
   for (int frame = 0; frame < 60; ++frame) overlay.show({{20, 20, 20, 16, 1, true, "lost"}});
@@ -68,10 +62,9 @@ GST_START_TEST(box_is_at_the_candidate) {
   overlay.show({{20, 20, 20, 16, 1, true, "lost"}});
   assert_equals_int(overlay.count(orange), 0);
 }
-GST_END_TEST
 
 /// A target that is gone for a while comes back elsewhere: until it is found its box is there.
-GST_START_TEST(candidate_of_a_real_track) {
+ELEMENT_TEST(candidate_of_a_real_track) {
   const Gray target = texture(16, 16, 7), empty = texture(frame_width, frame_height, 3);
   Finder finder("track=true tracker=template min-frames-for-lost=2 redetect-interval=1 template=" +
                 save(target, "target.png") + " ! xcorroverlay color=0xffe69f00 " + box_only);
@@ -97,11 +90,10 @@ GST_START_TEST(candidate_of_a_real_track) {
   fail_unless(drawn > 4, "%d pixels of the upper edge are drawn", drawn);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 // ---- text -----------------------------------------------------------------------------------
 
-GST_START_TEST(text_is_above_the_box) {
+ELEMENT_TEST(text_is_above_the_box) {
   Overlay overlay("show-id=false show-score=false font-desc=\"Sans 16px\"");
   overlay.show({in_the_middle});
   const int ground = overlay.count(orange, 56, 20, 60, 25), ink = overlay.count(0, 56, 20, 60, 25);
@@ -109,7 +101,6 @@ GST_START_TEST(text_is_above_the_box) {
   fail_unless(ink > 10, "%d pixels of the text", ink);
   fail_unless(overlay.count(orange, 0, 75, frame_width, 45) == 0);
 }
-GST_END_TEST
 
 /// The width of the text at a box of that track; 0: there is none.
 int text_width(const std::string& properties, const MadePeak& peak) {
@@ -118,7 +109,7 @@ int text_width(const std::string& properties, const MadePeak& peak) {
   return overlay.count(orange, 0, 53, frame_width, 1);
 }
 
-GST_START_TEST(text_has_what_is_asked_for) {
+ELEMENT_TEST(text_has_what_is_asked_for) {
   int width = 0;
   for (const char* properties :
        {"show-label=false show-score=false", "show-score=false", "show-id=true"}) {
@@ -128,9 +119,8 @@ GST_START_TEST(text_has_what_is_asked_for) {
   }
   assert_equals_int(text_width(box_only, {10, 60, 10, 10, 1}), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(text_says_the_state) {
+ELEMENT_TEST(text_says_the_state) {
   const auto width = [](bool lost, const char* state) {
     return text_width("show-score=false", {10, 60, 10, 10, 1, lost, state});
   };
@@ -139,34 +129,30 @@ GST_START_TEST(text_says_the_state) {
   fail_unless(width(false, "tentative") > plain);
   fail_unless(width(true, "lost") > plain);
 }
-GST_END_TEST
 
-GST_START_TEST(text_has_no_score_of_the_lost) {
+ELEMENT_TEST(text_has_no_score_of_the_lost) {
   const std::string score_only = "show-label=false show-id=false";
   fail_unless(text_width(score_only, {10, 60, 10, 10, 1}) > 0);
   assert_equals_int(text_width(score_only, {10, 60, 10, 10, 1, true}), 0);
 }
-GST_END_TEST
 
 /// Of a track only: without one there is no target to be sure of.
-GST_START_TEST(text_has_the_confidence_of_tracks) {
+ELEMENT_TEST(text_has_the_confidence_of_tracks) {
   const std::string score_only = "show-label=false show-id=false";
   fail_unless(text_width(score_only, {10, 60, 10, 10, 1}) >
               text_width(score_only + " color=0xffe69f00", {10, 60, 10, 10, 0}) + 5);
 }
-GST_END_TEST
 
-GST_START_TEST(text_stays_inside) {
+ELEMENT_TEST(text_stays_inside) {
   Overlay overlay("show-id=false");
   overlay.show({{130, 5, 30, 20}});
   fail_unless(overlay.count(orange, 60, 30, 100, 25) > 300, "the text is not below the box");
 }
-GST_END_TEST
 
 // ---- with cudaxcorr -------------------------------------------------------------------------
 
 /// A target that moves right and down, by 4 and 2 pixels per frame.
-GST_START_TEST(trail_of_a_real_track) {
+ELEMENT_TEST(trail_of_a_real_track) {
   const Gray target = texture(16, 16, 7);
   const std::string file = save(target, "target.png");
   Finder finder("track=true tracker=template template=" + file + " ! xcorroverlay " + box_only);
@@ -187,26 +173,5 @@ GST_START_TEST(trail_of_a_real_track) {
   }
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("overlay_tracks");
-  TCase* cases = tcase_create("overlay_tracks");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, trail_shows_the_way);
-  tcase_add_test(cases, trail_ends_with_the_segment);
-  tcase_add_test(cases, trail_can_be_off_and_needs_a_track);
-  tcase_add_test(cases, trail_of_the_lost_fades);
-  tcase_add_test(cases, box_is_at_the_candidate);
-  tcase_add_test(cases, candidate_of_a_real_track);
-  tcase_add_test(cases, text_is_above_the_box);
-  tcase_add_test(cases, text_has_what_is_asked_for);
-  tcase_add_test(cases, text_says_the_state);
-  tcase_add_test(cases, text_has_no_score_of_the_lost);
-  tcase_add_test(cases, text_has_the_confidence_of_tracks);
-  tcase_add_test(cases, text_stays_inside);
-  tcase_add_test(cases, trail_of_a_real_track);
-  return suite;
-}

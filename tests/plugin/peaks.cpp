@@ -24,7 +24,7 @@ Gray three_copies(const Gray& patch) {
   return scene;
 }
 
-GST_START_TEST(bank_equals_single_runs) {
+ELEMENT_TEST(bank_equals_single_runs) {
   const Gray scene = texture(120, 90);
   std::vector<std::string> files;
   for (int i = 0; i < 5; ++i)
@@ -53,9 +53,8 @@ GST_START_TEST(bank_equals_single_runs) {
     fail_unless(bank[i].score == singles[i].score);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(threshold_cuts) {
+ELEMENT_TEST(threshold_cuts) {
   const Gray patch = texture(16, 16, 5);
   Finder finder("subpixel=false max-peaks=10 threshold=0.7 template=" + save(patch, "patch.png"));
   const Gray scene = three_copies(patch);
@@ -66,9 +65,8 @@ GST_START_TEST(threshold_cuts) {
   finder.set("threshold", "1");
   assert_equals_int(finder.find(scene).peaks.size(), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(best_first_and_at_most_max_peaks) {
+ELEMENT_TEST(best_first_and_at_most_max_peaks) {
   const Gray patch = texture(16, 16, 5);
   Finder finder("subpixel=false max-peaks=2 threshold=0.5 template=" + save(patch, "patch.png"));
   const auto best = finder.find(three_copies(patch)).peaks;
@@ -77,9 +75,8 @@ GST_START_TEST(best_first_and_at_most_max_peaks) {
   assert_at(best[1], 50, 20);
   fail_unless(best[0].score > best[1].score);
 }
-GST_END_TEST
 
-GST_START_TEST(tiles_give_one_peak_each) {
+ELEMENT_TEST(tiles_give_one_peak_each) {
   const Gray tile = texture(16, 16, 3);
   Gray scene(320, 240);
   for (int y = 0; y < scene.height; y += 16)
@@ -92,9 +89,8 @@ GST_START_TEST(tiles_give_one_peak_each) {
     fail_unless(peaks[i].score == 1.0);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(distance_suppresses) {
+ELEMENT_TEST(distance_suppresses) {
   const Gray tile = texture(16, 16, 3);
   Gray scene(160, 16);
   for (int x = 0; x < scene.width; x += 16) paste(scene, tile, x, 0);
@@ -106,9 +102,8 @@ GST_START_TEST(distance_suppresses) {
   assert_equals_int(peaks.size(), 5);
   for (int i = 0; i < 5; ++i) assert_at(peaks[i], 32 * i, 0);
 }
-GST_END_TEST
 
-GST_START_TEST(distance_past_the_frame_is_the_frame) {
+ELEMENT_TEST(distance_past_the_frame_is_the_frame) {
   const Gray scene = texture(160, 90);
   Finder finder("max-peaks=20 threshold=-1 template=" + save(crop(scene, 31, 22, 16, 12), "a.png"));
   for (const char* distance : {"160", "1000", "2147483646", "2147483647"}) {
@@ -116,9 +111,8 @@ GST_START_TEST(distance_past_the_frame_is_the_frame) {
     assert_equals_int(finder.find(scene).peaks.size(), 1);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(search_region_bounds_the_whole_match) {
+ELEMENT_TEST(search_region_bounds_the_whole_match) {
   const Gray patch = texture(16, 16, 5);
   Finder finder("subpixel=false max-peaks=9 threshold=0.9 template=" + save(patch, "patch.png"));
   Gray scene = texture(100, 60);
@@ -135,9 +129,8 @@ GST_START_TEST(search_region_bounds_the_whole_match) {
   finder.set("search-region", "<>");
   assert_equals_int(finder.find(scene).peaks.size(), 2);
 }
-GST_END_TEST
 
-GST_START_TEST(every_method_finds_the_copy) {
+ELEMENT_TESTS(every_method_finds_the_copy, 0, 6) {
   const char* const methods[] = {"sqdiff",       "sqdiff-normed", "ccorr",
                                  "ccorr-normed", "ccoeff",        "ccoeff-normed"};
   // A patch of strong contrast on a weak background also has the greatest unnormed sums.
@@ -162,9 +155,8 @@ GST_START_TEST(every_method_finds_the_copy) {
   fail_unless(std::abs(peaks[0].score - expected[__i__]) <= 1e-12 * squares,
               "score %.17g not %.17g", peaks[0].score, expected[__i__]);
 }
-GST_END_TEST
 
-GST_START_TEST(sqdiff_of_equal_whites_is_zero) {
+ELEMENT_TEST(sqdiff_of_equal_whites_is_zero) {
   Finder finder("method=sqdiff subpixel=false threshold=1 template=" +
                 save(Gray(16, 16, 255), "white.png"));
   const auto peaks = finder.find(Gray(64, 48, 255)).peaks;
@@ -172,25 +164,22 @@ GST_START_TEST(sqdiff_of_equal_whites_is_zero) {
   assert_at(peaks[0], 0, 0);
   fail_unless(peaks[0].score == 0.0);
 }
-GST_END_TEST
 
 /// Without variance nothing matches by the default method at any threshold above zero.
-GST_START_TEST(flat_frame_has_no_match) {
+ELEMENT_TEST(flat_frame_has_no_match) {
   Finder finder("threshold=0.01 template=" + save(texture(16, 16), "patch.png"));
   for (const int value : {0, 77, 255})
     assert_equals_int(finder.find(Gray(64, 48, static_cast<std::uint8_t>(value))).peaks.size(), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(flat_frame_scores_zero) {
+ELEMENT_TEST(flat_frame_scores_zero) {
   Finder finder("threshold=0 template=" + save(texture(16, 16), "patch.png"));
   const auto peaks = finder.find(Gray(64, 48, 200)).peaks;
   assert_equals_int(peaks.size(), 1);
   fail_unless(peaks[0].score == 0.0, "score %.17g", peaks[0].score);
 }
-GST_END_TEST
 
-GST_START_TEST(template_equal_to_the_frame) {
+ELEMENT_TEST(template_equal_to_the_frame) {
   const Gray scene = texture(48, 36);
   Finder finder("max-peaks=10 threshold=-1 template=" + save(scene, "scene.png"));
   const auto peaks = finder.find(scene).peaks;
@@ -198,7 +187,6 @@ GST_START_TEST(template_equal_to_the_frame) {
   assert_at(peaks[0], 0, 0);
   fail_unless(peaks[0].score == 1.0);
 }
-GST_END_TEST
 
 /// A band-limited pattern, shifted by dx, dy.
 Gray waves(int width, int height, double dx, double dy) {
@@ -218,7 +206,7 @@ Gray waves(int width, int height, double dx, double dy) {
   return image;
 }
 
-GST_START_TEST(parts_of_a_pixel) {
+ELEMENT_TEST(parts_of_a_pixel) {
   const Gray still = waves(96, 72, 0, 0);
   Finder finder("threshold=0.9 template=" + save(crop(still, 40, 30, 24, 24), "patch.png"));
   for (int tenth = -5; tenth <= 5; ++tenth) {
@@ -228,10 +216,9 @@ GST_START_TEST(parts_of_a_pixel) {
     assert_at(peaks[0], 40 + dx, 30 + dy, 0.1);
   }
 }
-GST_END_TEST
 
 /// Also by what it was called when it was a boolean.
-GST_START_TEST(ways_to_parts_of_a_pixel) {
+ELEMENT_TEST(ways_to_parts_of_a_pixel) {
   const Gray still = waves(96, 72, 0, 0);
   const std::string file = save(crop(still, 40, 30, 24, 24), "patch.png");
   for (const auto& [name, bound, value] : {std::tuple{"none", 0.0, "none"},
@@ -249,10 +236,9 @@ GST_START_TEST(ways_to_parts_of_a_pixel) {
       assert_at(peaks[0], 40, 30, 0);
   }
 }
-GST_END_TEST
 
 /// Broad blobs plus equally strong noise, independent for each pixel.
-GST_START_TEST(smoothing_finds_what_noise_hides) {
+ELEMENT_TEST(smoothing_finds_what_noise_hides) {
   const Gray blobs = texture(30, 20, 4);
   Gray scene(180, 120);
   for (int y = 0; y < scene.height; ++y)
@@ -274,10 +260,9 @@ GST_START_TEST(smoothing_finds_what_noise_hides) {
   finder.set("prefilter-sigma", "0");
   assert_equals_int(finder.find(scene).peaks.size(), 0);
 }
-GST_END_TEST
 
 /// The filter reads the frame's own pixels around a region, wherever that lies.
-GST_START_TEST(smoothing_a_region_is_that_of_the_frame) {
+ELEMENT_TEST(smoothing_a_region_is_that_of_the_frame) {
   const Gray scene = texture(120, 90);
   Finder finder("prefilter-sigma=1.5 template=" + save(crop(scene, 60, 40, 20, 16), "patch.png"));
   const auto whole = finder.find(scene).peaks;
@@ -290,29 +275,5 @@ GST_START_TEST(smoothing_a_region_is_that_of_the_frame) {
     if (inside) fail_unless(peaks[0].score == whole[0].score, "%s", region);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("peaks");
-  TCase* cases = tcase_create("peaks");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, bank_equals_single_runs);
-  tcase_add_test(cases, threshold_cuts);
-  tcase_add_test(cases, best_first_and_at_most_max_peaks);
-  tcase_add_test(cases, tiles_give_one_peak_each);
-  tcase_add_test(cases, distance_suppresses);
-  tcase_add_test(cases, distance_past_the_frame_is_the_frame);
-  tcase_add_test(cases, search_region_bounds_the_whole_match);
-  tcase_add_loop_test(cases, every_method_finds_the_copy, 0, 6);
-  tcase_add_test(cases, sqdiff_of_equal_whites_is_zero);
-  tcase_add_test(cases, flat_frame_has_no_match);
-  tcase_add_test(cases, flat_frame_scores_zero);
-  tcase_add_test(cases, template_equal_to_the_frame);
-  tcase_add_test(cases, parts_of_a_pixel);
-  tcase_add_test(cases, ways_to_parts_of_a_pixel);
-  tcase_add_test(cases, smoothing_finds_what_noise_hides);
-  tcase_add_test(cases, smoothing_a_region_is_that_of_the_frame);
-  return suite;
-}

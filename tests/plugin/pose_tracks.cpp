@@ -95,7 +95,7 @@ std::string options(const Scene& scene, const char* more) {
 }
 
 /// All round, though whole frames are only searched for a few degrees and one size.
-GST_START_TEST(a_target_that_turns_and_grows_is_held) {
+ELEMENT_TEST(a_target_that_turns_and_grows_is_held) {
   const Scene scene{32, 32};
   for (const char* more : {"", "template-update=0"}) {
     Finder finder(options(scene, more));
@@ -104,21 +104,19 @@ GST_START_TEST(a_target_that_turns_and_grows_is_held) {
     assert_equals_int(followed.ids, 1);
   }
 }
-GST_END_TEST
 
 /// The other way round, smaller, and longer than it is high: its window must hold it in any pose.
-GST_START_TEST(a_long_one_that_shrinks_is_held) {
+ELEMENT_TEST(a_long_one_that_shrinks_is_held) {
   const Scene scene{72, 20};
   Finder finder(options(scene, "search-margin=8"));
   const Followed followed = follow(finder, scene, 30, -12, std::pow(0.8, 1 / 30.));
   assert_equals_int(followed.right, 30);
   assert_equals_int(followed.ids, 1);
 }
-GST_END_TEST
 
 /// Filters find angles, too, to some degrees: without the ones before they would have to be asked
 /// for.
-GST_START_TEST(a_filter_holds_what_turns) {
+ELEMENT_TEST(a_filter_holds_what_turns) {
   const Scene scene{48, 36};
   Finder finder(options(scene, "tracker=filter"));
   int held = 0, right = 0;
@@ -137,12 +135,11 @@ GST_START_TEST(a_filter_holds_what_turns) {
   }
   fail_unless(held >= 97 && right >= 97, "held in %d frames, right in %d", held, right);
 }
-GST_END_TEST
 
 /// Templates learn what they find as it would lie in them: that is what holds a target whose looks
 /// change while it turns. (Part of such a change may look like a turn, and is learnt as one.) The
 /// image that the template started from is not forgotten.
-GST_START_TEST(what_changes_while_it_turns_is_learnt) {
+ELEMENT_TEST(what_changes_while_it_turns_is_learnt) {
   const Scene scene{32, 32};
   const auto held = [&](const char* more) {
     Finder finder(options(scene, more));
@@ -156,10 +153,9 @@ GST_START_TEST(what_changes_while_it_turns_is_learnt) {
   const Followed cautious = held("template-update-score=0.8");
   fail_unless(cautious.held < 40, "held in %d frames", cautious.held);
 }
-GST_END_TEST
 
 /// Where a corner that the mask leaves out lies beyond the frame's edge nothing is learnt.
-GST_START_TEST(at_the_edge_it_is_still_found) {
+ELEMENT_TEST(at_the_edge_it_is_still_found) {
   const Scene scene{32, 32};
   Finder finder(options(scene, "mask=disc template-update=0.5"));
   for (int i = 0; i < 12; ++i) {
@@ -170,39 +166,22 @@ GST_START_TEST(at_the_edge_it_is_still_found) {
     fail_unless(turn_between(found.peaks[0].angle, 3 * i) < 0.5, "%g", found.peaks[0].angle);
   }
 }
-GST_END_TEST
 
 /// With 0 targets stay within what whole frames are searched for, as the limits say.
-GST_START_TEST(without_limits_the_range_holds) {
+ELEMENT_TEST(without_limits_the_range_holds) {
   const Scene scene{32, 32};
   Finder finder(options(scene, "track-angle=0 track-scale=0"));
   const Followed followed = follow(finder, scene, 10, 5, 1);
   fail_unless(followed.right <= 4, "right in %d frames", followed.right);
 }
-GST_END_TEST
 
 /// A target that turns faster than that is lost; more degrees hold it.
-GST_START_TEST(limits_are_of_a_frame) {
+ELEMENT_TEST(limits_are_of_a_frame) {
   const Scene scene{32, 32};
   Finder narrow(options(scene, "track-angle=4"));
   fail_unless(follow(narrow, scene, 8, 23, 1).right <= 2);
   Finder wide(options(scene, "track-angle=25"));
   assert_equals_int(follow(wide, scene, 8, 23, 1).right, 8);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("pose_tracks");
-  TCase* tcase = tcase_create("pose_tracks");
-  tcase_add_test(tcase, a_target_that_turns_and_grows_is_held);
-  tcase_add_test(tcase, a_long_one_that_shrinks_is_held);
-  tcase_add_test(tcase, a_filter_holds_what_turns);
-  tcase_add_test(tcase, what_changes_while_it_turns_is_learnt);
-  tcase_add_test(tcase, at_the_edge_it_is_still_found);
-  tcase_add_test(tcase, without_limits_the_range_holds);
-  tcase_add_test(tcase, limits_are_of_a_frame);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}

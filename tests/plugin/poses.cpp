@@ -56,7 +56,7 @@ struct Quarters {
   }
 };
 
-GST_START_TEST(quarter_turns) {
+ELEMENT_TEST(quarter_turns) {
   const Quarters quarters;
   Finder finder("angle-extent=360 max-peaks=8 threshold=0.9 template=" + quarters.file);
   const Found found = finder.find(quarters.scene);
@@ -81,10 +81,9 @@ GST_START_TEST(quarter_turns) {
   assert_corners(near(found, 20, 12), {19.5, 11.5, 51.5, 11.5, 51.5, 35.5, 19.5, 35.5});
   assert_corners(near(found, 90, 15), {89.5, 46.5, 89.5, 14.5, 113.5, 14.5, 113.5, 46.5});
 }
-GST_END_TEST
 
 /// Of noise nothing is left in a small image.
-GST_START_TEST(everything_at_full_size) {
+ELEMENT_TEST(everything_at_full_size) {
   Gray scene(160, 120), noise(32, 24);
   std::mt19937 random(3);
   for (Gray* image : {&scene, &noise})
@@ -101,9 +100,8 @@ GST_START_TEST(everything_at_full_size) {
   fail_unless(turn_between(found.peaks[0].angle, 90) < 0.1);
   fail_unless(std::abs(found.peaks[0].x - 91) < 0.1 && std::abs(found.peaks[0].y - 15) < 0.1);
 }
-GST_END_TEST
 
-GST_START_TEST(twice_its_size) {
+ELEMENT_TEST(twice_its_size) {
   const Gray patch = crop(texture(64, 64, 5), 0, 0, 32, 24);
   Gray scene = texture(160, 120, 9);
   paste(scene, twice_as_large(patch), 40, 30);
@@ -117,9 +115,8 @@ GST_START_TEST(twice_its_size) {
   assert_equals_float(peak.width, 64);
   assert_equals_float(peak.height, 48);
 }
-GST_END_TEST
 
-GST_START_TEST(upright_ones_have_a_pose_too) {
+ELEMENT_TEST(upright_ones_have_a_pose_too) {
   const Gray scene = texture(96, 64);
   Finder finder("subpixel=false template=" + save(crop(scene, 41, 22, 16, 12), "patch.png"));
   const Found found = finder.find(scene);
@@ -131,10 +128,9 @@ GST_START_TEST(upright_ones_have_a_pose_too) {
   assert_equals_float(peak.scale, 1);
   assert_corners(peak, {40.5, 21.5, 56.5, 21.5, 56.5, 33.5, 40.5, 33.5});
 }
-GST_END_TEST
 
 /// In a frame that was halved across since.
-GST_START_TEST(rescaled) {
+ELEMENT_TEST(rescaled) {
   const Gray scene = texture(96, 64);
   Finder finder("subpixel=false template=" + save(crop(scene, 40, 22, 16, 12), "patch.png"));
   Peak peak = finder.find(scene).peaks[0];
@@ -145,9 +141,8 @@ GST_START_TEST(rescaled) {
   assert_equals_float(peak.center_y, 27.5);
   assert_corners(peak, {19.5, 21.5, 27.5, 21.5, 27.5, 33.5, 19.5, 33.5});
 }
-GST_END_TEST
 
-GST_START_TEST(changes_while_playing) {
+ELEMENT_TEST(changes_while_playing) {
   const Quarters quarters;
   Finder finder("max-peaks=8 threshold=0.9 template=" + quarters.file);
   assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
@@ -159,10 +154,9 @@ GST_START_TEST(changes_while_playing) {
   finder.set("search-region", "<80,5,60,60>");
   assert_at(finder.find(quarters.scene).peaks[0], 90, 15, 0.1);
 }
-GST_END_TEST
 
 /// Each leaves a warning that names it; the old settings stay, and frames flow on.
-GST_START_TEST(what_cannot_be_is_refused) {
+ELEMENT_TEST(what_cannot_be_is_refused) {
   const Quarters quarters;
   Finder finder("angle-extent=360 max-peaks=8 threshold=0.9 template=" + quarters.file);
   assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
@@ -180,17 +174,15 @@ GST_START_TEST(what_cannot_be_is_refused) {
     const std::string before = finder.get(property);
     finder.set(property, value);
     assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
-    const std::string text = text_of(finder.message(GST_MESSAGE_WARNING), domain, code);
-    fail_unless(text.find(told) != text.npos, "'%s' does not say '%s'", text.c_str(), told);
+    assert_warned(finder, told, domain, code);
     assert_text(finder.get(property), before);
   }
   assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
   fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
 }
-GST_END_TEST
 
 /// Nothing is found then, a warning says why, and frames flow on.
-GST_START_TEST(larger_than_the_frame) {
+ELEMENT_TEST(larger_than_the_frame) {
   const Quarters quarters;
   for (const char* turned : {"", "angle-extent=20 "}) {
     Finder finder(turned + ("scale-max=6 threshold=0.9 template=" + quarters.file));
@@ -198,30 +190,24 @@ GST_START_TEST(larger_than_the_frame) {
     fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
     finder.set("scale-min", "6");
     assert_equals_int(finder.find(quarters.scene).peaks.size(), 0);
-    const std::string text =
-        text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-    fail_unless(text.find("32x24 pixels at a scale of 6 is larger than the 160x120") != text.npos,
-                "%s", text.c_str());
+    assert_warned(finder, "32x24 pixels at a scale of 6 is larger than the 160x120",
+                  GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
   }
 }
-GST_END_TEST
 
 /// From the start, too: upright ones are searched then.
-GST_START_TEST(what_cannot_be_from_the_start) {
+ELEMENT_TEST(what_cannot_be_from_the_start) {
   const Quarters quarters;
   Finder finder("angle-extent=360 prefilter-sigma=1 max-peaks=8 threshold=0.8 template=" +
                 quarters.file);
   assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
-  const std::string text =
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  fail_unless(text.find("prefilter") != text.npos, "%s", text.c_str());
+  assert_warned(finder, "prefilter");
   assert_text(finder.get("angle-extent"), "0");
   assert_text(finder.get("prefilter-sigma"), "1");
 }
-GST_END_TEST
 
 /// A target that turns keeps its id, also by quarters, if its turns have no limit.
-GST_START_TEST(tracks_turn) {
+ELEMENT_TEST(tracks_turn) {
   const Gray patch = crop(texture(64, 64, 5), 0, 0, 32, 32);
   Finder finder("track=true track-angle=0 angle-extent=360 threshold=0.9 template=" +
                 save(patch, "patch.png"));
@@ -241,23 +227,5 @@ GST_START_TEST(tracks_turn) {
     turned = quarter_turned(turned);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("poses");
-  TCase* tcase = tcase_create("poses");
-  tcase_add_test(tcase, quarter_turns);
-  tcase_add_test(tcase, everything_at_full_size);
-  tcase_add_test(tcase, twice_its_size);
-  tcase_add_test(tcase, upright_ones_have_a_pose_too);
-  tcase_add_test(tcase, rescaled);
-  tcase_add_test(tcase, changes_while_playing);
-  tcase_add_test(tcase, what_cannot_be_is_refused);
-  tcase_add_test(tcase, larger_than_the_frame);
-  tcase_add_test(tcase, what_cannot_be_from_the_start);
-  tcase_add_test(tcase, tracks_turn);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}

@@ -6,7 +6,7 @@
 namespace {
 
 /// As xcorrjson writes them.
-GST_START_TEST(fields) {
+ELEMENT_TEST(fields) {
   RedisServer server;
   server.start();
   Publisher publisher(on(server));
@@ -27,9 +27,8 @@ GST_START_TEST(fields) {
     joined += (joined.empty() ? "{\"" : ",\"") + name + "\":" + value;
   assert_text(joined + "}\n", read_file(writer.path));
 }
-GST_END_TEST
 
-GST_START_TEST(names_of_streams) {
+ELEMENT_TEST(names_of_streams) {
   const struct {
     const char *properties, *stream, *camera;
   } cases[] = {
@@ -56,10 +55,9 @@ GST_START_TEST(names_of_streams) {
   publisher.wait_until("sent", 1);
   assert_text(server.entries("places:gate").back().field("camera"), "\"gate\"");
 }
-GST_END_TEST
 
 /// Without UTC by arrival. Frames of one time, or of an earlier one, get IDs that are later.
-GST_START_TEST(ids) {
+ELEMENT_TEST(ids) {
   RedisServer server;
   server.start();
   Publisher publisher(on(server));
@@ -85,10 +83,9 @@ GST_START_TEST(ids) {
   assert_text(entries[5].id, minute + "-2");
   assert_text(entries[6].id, std::to_string(after + 61000) + "-0");
 }
-GST_END_TEST
 
 /// A server trims whole nodes, of 100 entries.
-GST_START_TEST(maximum_length) {
+ELEMENT_TEST(maximum_length) {
   RedisServer server;
   server.start();
   Publisher publisher(on(server, "max-length=200 queue-size=2000"));
@@ -97,10 +94,9 @@ GST_START_TEST(maximum_length) {
   const std::size_t size = server.entries("places").size();
   fail_unless(size >= 200 && size <= 400, "%d entries", int(size));
 }
-GST_END_TEST
 
 /// As of a worker that does not know that another one has taken over: each frame is there once.
-GST_START_TEST(same_frames_twice) {
+ELEMENT_TEST(same_frames_twice) {
   RedisServer server;
   server.start();
   Publisher first(on(server)), second(on(server));
@@ -115,10 +111,9 @@ GST_START_TEST(same_frames_twice) {
   second.wait_for_warning("equal or smaller");
   assert_frames(server, "places", 1, 10);
 }
-GST_END_TEST
 
 /// The sender is awake in time, whatever it did when an entry came: each is there before the next.
-GST_START_TEST(one_by_one) {
+ELEMENT_TEST(one_by_one) {
   RedisServer server;
   server.start();
   Publisher publisher(on(server));
@@ -128,17 +123,5 @@ GST_START_TEST(one_by_one) {
   }
   assert_frames(server, "places", 1, 300);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  return redis_suite("redis", [](TCase* cases) {
-    tcase_add_test(cases, fields);
-    tcase_add_test(cases, names_of_streams);
-    tcase_add_test(cases, ids);
-    tcase_add_test(cases, maximum_length);
-    tcase_add_test(cases, same_frames_twice);
-    tcase_add_test(cases, one_by_one);
-  });
-}

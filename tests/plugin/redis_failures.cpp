@@ -6,7 +6,7 @@
 
 namespace {
 
-GST_START_TEST(down_at_the_start) {
+ELEMENT_TEST(down_at_the_start) {
   RedisServer server;
   Publisher publisher(on(server));
   publisher.pass(1, 5);
@@ -19,9 +19,8 @@ GST_START_TEST(down_at_the_start) {
   assert_frames(server, "places", 1, 10);
   assert_equals_uint64(publisher.count("dropped"), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(killed_and_back) {
+ELEMENT_TEST(killed_and_back) {
   RedisServer server;
   server.start();
   Publisher publisher(on(server));
@@ -37,10 +36,9 @@ GST_START_TEST(killed_and_back) {
   assert_frames(server, "places", 1, 300);
   assert_equals_uint64(publisher.count("dropped"), 0);
 }
-GST_END_TEST
 
 /// A stalled server gets entries again by another connection, and then those of both.
-GST_START_TEST(stalled) {
+ELEMENT_TEST(stalled) {
   RedisServer server;
   server.start();
   Publisher publisher(on(server));
@@ -55,10 +53,9 @@ GST_START_TEST(stalled) {
   publisher.wait_until("sent", 70);
   assert_frames(server, "places", 1, 70);
 }
-GST_END_TEST
 
 /// Frames pass all the same, and the newest entries are kept.
-GST_START_TEST(more_than_the_queue_holds) {
+ELEMENT_TEST(more_than_the_queue_holds) {
   RedisServer server;
   Publisher publisher(on(server, "queue-size=20"));
   publisher.pass(1, 100);
@@ -76,9 +73,8 @@ GST_START_TEST(more_than_the_queue_holds) {
   publisher.wait_until("sent", 40);
   assert_equals_int(server.entries("places").size(), 40);
 }
-GST_END_TEST
 
-GST_START_TEST(out_of_memory) {
+ELEMENT_TEST(out_of_memory) {
   RedisServer server;
   server.start();
   server.tell({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
@@ -92,11 +88,10 @@ GST_START_TEST(out_of_memory) {
   assert_frames(server, "places", 1, 100);
   assert_equals_uint64(publisher.count("dropped"), 0);
 }
-GST_END_TEST
 
 /// The same when more come than the queue holds: what is dropped is counted and told, and the
 /// frames that come when there is room are there.
-GST_START_TEST(out_of_memory_for_long) {
+ELEMENT_TEST(out_of_memory_for_long) {
   RedisServer server;
   server.start();
   server.tell({"CONFIG", "SET", "maxmemory", "1"});
@@ -113,10 +108,9 @@ GST_START_TEST(out_of_memory_for_long) {
   assert_equals_int(entries.size(), 30);
   assert_text(entries.back().field("timestamp"), std::to_string(110 * GST_MSECOND));
 }
-GST_END_TEST
 
 /// Of a key that is no stream nothing becomes one; when it is gone all goes on.
-GST_START_TEST(key_of_another_type) {
+ELEMENT_TEST(key_of_another_type) {
   RedisServer server;
   server.start();
   server.tell({"SET", "places", "taken"});
@@ -127,9 +121,8 @@ GST_START_TEST(key_of_another_type) {
   publisher.wait_until("sent", 3);
   assert_frames(server, "places", 1, 3);
 }
-GST_END_TEST
 
-GST_START_TEST(passwords) {
+ELEMENT_TEST(passwords) {
   RedisServer server;
   server.start();
   server.tell({"CONFIG", "SET", "requirepass", "secret"});
@@ -158,10 +151,9 @@ GST_START_TEST(passwords) {
   wrong.wait_until("sent", 1);  // its first frame is older than what others have sent
   assert_frames(server, "places", 1, 5);
 }
-GST_END_TEST
 
 /// The certificate must be for the server's host, and one that this machine trusts.
-GST_START_TEST(tls) {
+ELEMENT_TEST(tls) {
 #ifdef XCORR_REDIS_TLS
   const Certificate own("localhost"), other("another.example");
   if (!g_file_test(own.key.c_str(), G_FILE_TEST_EXISTS)) return;  // there is no openssl
@@ -191,10 +183,9 @@ GST_START_TEST(tls) {
               "hiredis 1.0 or newer is needed");
 #endif
 }
-GST_END_TEST
 
 /// Warnings are few however much is dropped; what is left at the end counts as dropped.
-GST_START_TEST(warnings_and_the_end) {
+ELEMENT_TEST(warnings_and_the_end) {
   RedisServer server;
   Publisher publisher(on(server, "queue-size=1"));
   const gint64 begin = g_get_monotonic_time();
@@ -212,10 +203,9 @@ GST_START_TEST(warnings_and_the_end) {
   fail_unless(warnings.back().find("5000 were dropped so far") != std::string::npos, "%s",
               warnings.back().c_str());
 }
-GST_END_TEST
 
 /// What the server can still take before the stream ends, it gets.
-GST_START_TEST(end_of_a_short_stream) {
+ELEMENT_TEST(end_of_a_short_stream) {
   RedisServer server;
   server.start();
   for (int round = 0; round < 5; ++round) {
@@ -226,10 +216,9 @@ GST_START_TEST(end_of_a_short_stream) {
   }
   assert_frames(server, "places", 1, 50);
 }
-GST_END_TEST
 
 /// Before the end of the stream reaches those who wait for it.
-GST_START_TEST(losses_are_told_at_the_end) {
+ELEMENT_TEST(losses_are_told_at_the_end) {
   RedisServer server;
   Publisher publisher(on(server));
   publisher.pass(1, 10);
@@ -249,9 +238,8 @@ GST_START_TEST(losses_are_told_at_the_end) {
   assert_equals_uint64(heard.count("sent"), 10);
   fail_unless(heard.warnings().empty());
 }
-GST_END_TEST
 
-GST_START_TEST(bad_addresses) {
+ELEMENT_TEST(bad_addresses) {
   const struct {
     const char *address, *reason;
   } cases[] = {
@@ -272,24 +260,5 @@ GST_START_TEST(bad_addresses) {
     fail_unless(text.find(address) != std::string::npos, "%s", text.c_str());
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  return redis_suite("redis failures", [](TCase* cases) {
-    tcase_add_test(cases, down_at_the_start);
-    tcase_add_test(cases, killed_and_back);
-    tcase_add_test(cases, stalled);
-    tcase_add_test(cases, more_than_the_queue_holds);
-    tcase_add_test(cases, out_of_memory);
-    tcase_add_test(cases, out_of_memory_for_long);
-    tcase_add_test(cases, key_of_another_type);
-    tcase_add_test(cases, passwords);
-    tcase_add_test(cases, tls);
-    tcase_add_test(cases, warnings_and_the_end);
-    tcase_add_test(cases, end_of_a_short_stream);
-    tcase_add_test(cases, losses_are_told_at_the_end);
-    tcase_add_test(cases, bad_addresses);
-  });
-}

@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include "listener.hpp"
 #include "redis_publisher.hpp"
 
 namespace {
@@ -16,27 +17,18 @@ namespace {
 class HostileServer {
  public:
   HostileServer(std::string bytes, bool goes_on) : bytes_(std::move(bytes)), goes_on_(goes_on) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    fail_unless(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
-    fail_unless(listen(listener_, 10) == 0);
-    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
     thread_ = std::thread([this] { serve(); });
   }
   ~HostileServer() {
-    shutdown(listener_, SHUT_RDWR);
+    shutdown(listener_.socket, SHUT_RDWR);
     thread_.join();
-    close(listener_);
   }
-  std::string address() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+  std::string address() const { return "redis://127.0.0.1:" + std::to_string(listener_.port()); }
 
  private:
   void serve() {
     while (true) {
-      const int client = accept(listener_, nullptr, nullptr);
+      const int client = accept(listener_.socket, nullptr, nullptr);
       if (client < 0) return;
       char asked[1000];
       if (recv(client, asked, sizeof asked, 0) > 0)
@@ -49,8 +41,7 @@ class HostileServer {
 
   const std::string bytes_;
   const bool goes_on_;
-  const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int port_ = 0;
+  const Listener listener_;
   std::thread thread_;
 };
 
@@ -69,7 +60,7 @@ const struct {
 };
 
 /// Memory stays as it was, the server is left, and stopping takes no time.
-GST_START_TEST(hostile_server) {
+ELEMENT_TESTS(hostile_server, 0, std::size(hostile_replies)) {
   const auto& [bytes, reason, goes_on] = hostile_replies[__i__];
   HostileServer server(bytes, goes_on);
   rusage before, after;
@@ -84,35 +75,25 @@ GST_START_TEST(hostile_server) {
   fail_unless(after.ru_maxrss - before.ru_maxrss < most);
   assert_equals_uint64(publisher.count("dropped"), 3);
 }
-GST_END_TEST
 
 /// A server whose queue of connections is full is like a host that does not answer.
-GST_START_TEST(stop_while_it_connects) {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  fail_unless(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  fail_unless(listen(listener, 0) == 0);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+ELEMENT_TEST(stop_while_it_connects) {
+  Listener listener(0);
   std::vector<int> fillers(4);
   for (int& filler : fillers) {
     filler = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    connect(filler, reinterpret_cast<sockaddr*>(&address), size);
+    connect(filler, listener.generic(), sizeof listener.address);
   }
-  Publisher publisher("address=redis://127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  Publisher publisher("address=redis://127.0.0.1:" + std::to_string(listener.port()));
   publisher.pass(1, 3);
   g_usleep(200000);
   const Seconds taken = time_of([&] { publisher.stop(); });
   fail_unless(taken < Seconds(3), "%.1f s", taken.count());
   for (const int filler : fillers) close(filler);
-  close(listener);
 }
-GST_END_TEST
 
 /// One frame with a wrong time costs nothing but that time.
-GST_START_TEST(utc_that_lies_ahead) {
+ELEMENT_TEST(utc_that_lies_ahead) {
   constexpr GstClockTime year = 365 * 86400 * GST_SECOND;
   const auto now = static_cast<GstClockTime>(g_get_real_time()) * GST_USECOND;
   RedisServer server;
@@ -129,10 +110,9 @@ GST_START_TEST(utc_that_lies_ahead) {
   for (const StreamEntry& entry : server.entries("places"))
     fail_unless(std::stoull(entry.id) < (now + year) / GST_MSECOND, "%s", entry.id.c_str());
 }
-GST_END_TEST
 
 /// What another clock has left in the stream does not end it.
-GST_START_TEST(stream_that_lies_ahead) {
+ELEMENT_TEST(stream_that_lies_ahead) {
   RedisServer server;
   server.start();
   server.tell({"XADD", "places", "99999999999999-1", "camera", "\"x\""});
@@ -149,15 +129,5 @@ GST_START_TEST(stream_that_lies_ahead) {
   assert_equals_int(entries.size(), 1 + publisher.count("sent"));
   assert_text(entries.back().field("timestamp"), std::to_string(5 * GST_MSECOND));
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  return redis_suite("redis hostile", [](TCase* cases) {
-    tcase_add_loop_test(cases, hostile_server, 0, std::size(hostile_replies));
-    tcase_add_test(cases, stop_while_it_connects);
-    tcase_add_test(cases, utc_that_lies_ahead);
-    tcase_add_test(cases, stream_that_lies_ahead);
-  });
-}

@@ -95,16 +95,9 @@ inline void assert_frames(RedisServer& server, const std::string& stream, int fr
                 std::to_string(number * GST_MSECOND));
 }
 
-/// A suite of tests with a server, which is skipped without one. \param add  adds the tests
-template <class Add>
-Suite* redis_suite(const char* name, const Add& add) {
-  if (!RedisServer::exists()) {
-    std::printf("SKIPPED: there is no redis-server\n");
-    std::exit(77);
-  }
-  Suite* suite = suite_create(name);
-  TCase* cases = tcase_create(name);
-  suite_add_tcase(suite, cases);
-  add(cases);
-  return suite;
-}
+/// Without a server all tests are skipped.
+inline const Registered needs_server([](TCase*) {
+  if (RedisServer::exists()) return;
+  std::printf("SKIPPED: there is no redis-server\n");
+  std::exit(77);
+});

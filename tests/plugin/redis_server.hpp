@@ -12,12 +12,11 @@
 
 #include <fcntl.h>
 #include <hiredis.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "listener.hpp"
 #include "support.hpp"
 
 /// A key and a certificate that nobody has signed but itself.
@@ -100,7 +99,7 @@ class RedisServer {
   }
   /// Besides, takes connections by TLS. Gives the port.
   int start_with_tls(const Certificate& own) {
-    const int port = free_port();
+    const int port = Listener().port();
     start({"--tls-port", std::to_string(port), "--tls-auth-clients", "no", "--tls-cert-file",
            own.certificate, "--tls-key-file", own.key});
     return port;
@@ -131,19 +130,6 @@ class RedisServer {
   using Reply = std::unique_ptr<redisReply, Free>;
 
   std::string socket() const { return folder_ + "/socket"; }
-
-  /// One that nobody uses now.
-  static int free_port() {
-    const int probe = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    fail_unless(bind(probe, reinterpret_cast<sockaddr*>(&address), size) == 0);
-    getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
-    close(probe);
-    return ntohs(address.sin_port);
-  }
 
   /// Null if it does not answer, or fails the test then.
   Reply ask(std::vector<const char*> words, bool must) {

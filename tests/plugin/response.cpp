@@ -43,7 +43,7 @@ void assert_brightest(const Gray& image, Place place) {
   assert_equals_int(brightest - image.pixels.begin(), place.y * image.width + place.x);
 }
 
-GST_START_TEST(pixels_are_the_scores) {
+ELEMENT_TEST(pixels_are_the_scores) {
   const Gray frame = scene(), pattern = crop(frame, here.x, here.y, patch_width, patch_height);
   Finder finder("subpixel=false template=" + patch());
   Screen screen(finder.element);
@@ -58,10 +58,9 @@ GST_START_TEST(pixels_are_the_scores) {
                   image.at(x, y), x, y, wanted);
     }
 }
-GST_END_TEST
 
 /// By every method an exact copy is white.
-GST_START_TEST(white_is_an_exact_copy) {
+ELEMENT_TEST(white_is_an_exact_copy) {
   for (const char* method :
        {"sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed"}) {
     Finder finder("template=" + patch() + " method=" + method);
@@ -70,9 +69,8 @@ GST_START_TEST(white_is_an_exact_copy) {
     assert_equals_int(screen.image(width, height).at(here.x, here.y), 255);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(the_template_is_chosen) {
+ELEMENT_TEST(the_template_is_chosen) {
   Finder finder("templates=\"" + array_of({patch(here), patch(there)}) + "\"");
   Screen screen(finder.element);
   finder.find(scene());
@@ -85,9 +83,8 @@ GST_START_TEST(the_template_is_chosen) {
   assert_equals_int(screen.buffers.size(), 2);
   assert_equals_int(screen.count(GST_EVENT_GAP), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(tracks_and_regions) {
+ELEMENT_TEST(tracks_and_regions) {
   Finder finder("track=true tracker=template search-region=\"<20,10,60,40>\" template=" + patch());
   Screen screen(finder.element);
   for (int i = 0; i < 3; ++i) {
@@ -100,7 +97,6 @@ GST_START_TEST(tracks_and_regions) {
           assert_equals_int(image.at(x, y), 0);
   }
 }
-GST_END_TEST
 
 GstBuffer* frame_at(GstClockTime pts) {
   GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, scene());
@@ -109,7 +105,7 @@ GstBuffer* frame_at(GstClockTime pts) {
   return buffer;
 }
 
-GST_START_TEST(times_and_gaps) {
+ELEMENT_TEST(times_and_gaps) {
   Finder finder("interval=2 template=" + patch());
   Screen screen(finder.element);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
@@ -124,10 +120,9 @@ GST_START_TEST(times_and_gaps) {
   assert_equals_uint64(pts, 120 * GST_MSECOND);
   assert_equals_uint64(duration, 40 * GST_MSECOND);
 }
-GST_END_TEST
 
 /// Images of frames in flight leave with their frames, at the latest at the end.
-GST_START_TEST(with_several_frames_in_work) {
+ELEMENT_TEST(with_several_frames_in_work) {
   Finder finder("async-depth=3 template=" + patch());
   Screen screen(finder.element);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
@@ -145,10 +140,9 @@ GST_START_TEST(with_several_frames_in_work) {
   assert_equals_int(GST_EVENT_TYPE(screen.events.back()), GST_EVENT_EOS);
   assert_brightest(screen.image(width, height), here);
 }
-GST_END_TEST
 
 /// So that a sink can preroll.
-GST_START_TEST(without_templates_there_are_gaps) {
+ELEMENT_TEST(without_templates_there_are_gaps) {
   Finder finder("");
   Screen screen(finder.element);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
@@ -156,9 +150,8 @@ GST_START_TEST(without_templates_there_are_gaps) {
   assert_equals_int(screen.buffers.size(), 0);
   assert_equals_int(screen.count(GST_EVENT_GAP), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(has_a_stream_of_its_own) {
+ELEMENT_TEST(has_a_stream_of_its_own) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_NV12, width, height);
   Screen screen(finder.element);  // comes after the main stream's events
@@ -181,9 +174,8 @@ GST_START_TEST(has_a_stream_of_its_own) {
   assert_equals_int(info.height, height);
   assert_equals_int(info.fps_n, 25);
 }
-GST_END_TEST
 
-GST_START_TEST(other_caps_and_flushes) {
+ELEMENT_TEST(other_caps_and_flushes) {
   Finder finder("template=" + patch());
   Screen screen(finder.element);
   finder.find(crop(scene(), 10, 10, 70, 45));
@@ -207,9 +199,8 @@ GST_START_TEST(other_caps_and_flushes) {
   gst_event_parse_segment(screen.events.back(), &got);
   assert_equals_uint64(got->start, GST_SECOND);
 }
-GST_END_TEST
 
-GST_START_TEST(starts_again) {
+ELEMENT_TEST(starts_again) {
   Finder finder("template=" + patch());
   Screen screen(finder.element);
   for (int round = 0; round < 2; ++round) {
@@ -220,12 +211,9 @@ GST_START_TEST(starts_again) {
     gst_element_set_state(finder.harness->element, GST_STATE_PLAYING);
     gst_harness_push_event(finder.harness, gst_event_new_stream_start("again"));
     finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+    gst_harness_push_event(finder.harness, new_segment());
   }
 }
-GST_END_TEST
 
 GstFlowReturn push(Finder& finder) {
   const GstFlowReturn flow =
@@ -234,7 +222,7 @@ GstFlowReturn push(Finder& finder) {
   return flow;
 }
 
-GST_START_TEST(flows_are_combined) {
+ELEMENT_TEST(flows_are_combined) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   Screen screen(finder.element);
@@ -245,9 +233,8 @@ GST_START_TEST(flows_are_combined) {
   screen.flow = GST_FLOW_ERROR;
   assert_equals_int(push(finder), GST_FLOW_ERROR);
 }
-GST_END_TEST
 
-GST_START_TEST(there_is_one_pad) {
+ELEMENT_TEST(there_is_one_pad) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   for (int round = 0; round < 3; ++round) {
@@ -265,9 +252,8 @@ GST_START_TEST(there_is_one_pad) {
   gst_element_release_request_pad(finder.element, unlinked);
   gst_object_unref(unlinked);
 }
-GST_END_TEST
 
-GST_START_TEST(comes_and_goes_while_frames_flow) {
+ELEMENT_TEST(comes_and_goes_while_frames_flow) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   std::atomic<bool> over = false;
@@ -285,26 +271,5 @@ GST_START_TEST(comes_and_goes_while_frames_flow) {
   application.join();
   fail_unless(frames > 0 && images > 0, "%d frames, %d images", frames, images);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* tests = suite_create("response");
-  TCase* cases = tcase_create("response");
-  suite_add_tcase(tests, cases);
-  tcase_add_test(cases, pixels_are_the_scores);
-  tcase_add_test(cases, white_is_an_exact_copy);
-  tcase_add_test(cases, the_template_is_chosen);
-  tcase_add_test(cases, tracks_and_regions);
-  tcase_add_test(cases, times_and_gaps);
-  tcase_add_test(cases, with_several_frames_in_work);
-  tcase_add_test(cases, without_templates_there_are_gaps);
-  tcase_add_test(cases, has_a_stream_of_its_own);
-  tcase_add_test(cases, other_caps_and_flushes);
-  tcase_add_test(cases, starts_again);
-  tcase_add_test(cases, flows_are_combined);
-  tcase_add_test(cases, there_is_one_pad);
-  tcase_add_test(cases, comes_and_goes_while_frames_flow);
-  return tests;
-}

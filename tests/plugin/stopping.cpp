@@ -15,12 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-GstEvent* segment() {
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  return gst_event_new_segment(&segment);
-}
-
 /// The element itself, without a harness around it, so that the sink pad is that of the element.
 class Stopped {
  public:
@@ -52,7 +46,7 @@ class Stopped {
     GstCaps* caps = gst_caps_from_string("video/x-raw,format=GRAY8,width=320,height=200");
     send(gst_event_new_caps(caps));
     gst_caps_unref(caps);
-    send(segment());
+    send(new_segment());
   }
   void stop() { gst_element_set_state(element, GST_STATE_NULL); }
   void send(GstEvent* event) { fail_unless(gst_pad_send_event(sink, event)); }
@@ -84,7 +78,7 @@ GstBuffer* frame_that_tells(const Gray& image, std::function<void()>* released) 
 }
 
 /// The query comes when the first of the frames in work has been dropped.
-GST_START_TEST(query_while_frames_are_dropped) {
+ELEMENT_TEST(query_while_frames_are_dropped) {
   const Gray image = World().frame({{100, 90}});
   Stopped stopped("8");
   for (int round = 0; round < 3; ++round) {
@@ -106,9 +100,8 @@ GST_START_TEST(query_while_frames_are_dropped) {
     asking.join();
   }
 }
-GST_END_TEST
 
-GST_START_TEST(queries_after_the_stop) {
+ELEMENT_TEST(queries_after_the_stop) {
   Stopped stopped("4");
   stopped.drain();
   stopped.ask_for_allocation();
@@ -118,10 +111,9 @@ GST_START_TEST(queries_after_the_stop) {
   stopped.drain();
   stopped.ask_for_allocation();
 }
-GST_END_TEST
 
 /// An event that is let in while the element plays, and gets the stream lock when it has stopped.
-GST_START_TEST(flush_that_waits_for_the_stop) {
+ELEMENT_TEST(flush_that_waits_for_the_stop) {
   Stopped stopped("4");
   stopped.start();
   stopped.push(make_frame(GST_VIDEO_FORMAT_GRAY8, World().frame({{100, 90}})));
@@ -133,7 +125,6 @@ GST_START_TEST(flush_that_waits_for_the_stop) {
   GST_PAD_STREAM_UNLOCK(stopped.sink);
   flushing.join();
 }
-GST_END_TEST
 
 /// What a frame of these takes minutes for.
 constexpr const char* long_work[] = {
@@ -163,16 +154,15 @@ GstElement* play_through(const std::string& element, const char* where = backend
   return pipeline;
 }
 
-GST_START_TEST(stop_of_long_work) {
+ELEMENT_TESTS(stop_of_long_work, 0, std::size(long_work)) {
   GstElement* pipeline = play_through(long_work[__i__]);
   const Seconds taken = time_of([&] { gst_element_set_state(pipeline, GST_STATE_NULL); });
   fail_unless(taken < soon, "%.1f s", taken.count());
   gst_object_unref(pipeline);
 }
-GST_END_TEST
 
 /// And frames after the flush are worked on as before.
-GST_START_TEST(flush_of_long_work) {
+ELEMENT_TESTS(flush_of_long_work, 0, std::size(long_work)) {
   GstElement* pipeline = play_through(long_work[__i__]);
   GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline), "long");
   GstPad* sink = gst_element_get_static_pad(element, "sink");
@@ -186,10 +176,9 @@ GST_START_TEST(flush_of_long_work) {
   gst_object_unref(element);
   gst_object_unref(pipeline);
 }
-GST_END_TEST
 
 /// It is said beforehand.
-GST_START_TEST(warning_of_long_work) {
+ELEMENT_TESTS(warning_of_long_work, 0, std::size(long_work)) {
   GstElement* pipeline = play_through(long_work[__i__], "cpu");
   GstBus* bus = gst_element_get_bus(pipeline);
   GstMessage* message = gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, GST_MESSAGE_WARNING);
@@ -200,11 +189,10 @@ GST_START_TEST(warning_of_long_work) {
   gst_object_unref(bus);
   gst_object_unref(pipeline);
 }
-GST_END_TEST
 
 /// Everything at once, as it comes. What must come in order, after a stream's first events, takes
 /// turns.
-GST_START_TEST(queries_and_events_through_starts_and_stops) {
+ELEMENT_TEST(queries_and_events_through_starts_and_stops) {
   const World world;
   Stopped stopped("4");
   std::atomic<bool> done = false;
@@ -225,7 +213,7 @@ GST_START_TEST(queries_and_events_through_starts_and_stops) {
     const std::lock_guard lock(turn);
     gst_pad_send_event(stopped.sink, gst_event_new_flush_start());
     gst_pad_send_event(stopped.sink, gst_event_new_flush_stop(FALSE));
-    flows = gst_pad_send_event(stopped.sink, segment());
+    flows = gst_pad_send_event(stopped.sink, new_segment());
   });
   repeat([&] {
     const std::lock_guard lock(turn);
@@ -245,21 +233,5 @@ GST_START_TEST(queries_and_events_through_starts_and_stops) {
   done = true;
   for (std::thread& thread : threads) thread.join();
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("stopping");
-  TCase* cases = tcase_create("stopping");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, query_while_frames_are_dropped);
-  tcase_add_test(cases, queries_after_the_stop);
-  const int kinds = std::size(long_work);
-  tcase_add_loop_test(cases, stop_of_long_work, 0, kinds);
-  tcase_add_loop_test(cases, flush_of_long_work, 0, kinds);
-  tcase_add_loop_test(cases, warning_of_long_work, 0, kinds);
-  tcase_add_test(cases, flush_that_waits_for_the_stop);
-  tcase_add_test(cases, queries_and_events_through_starts_and_stops);
-  return suite;
-}

@@ -16,7 +16,7 @@ std::string patch_file(const Gray& scene, int x, int y, const std::string& name 
   return save(crop(scene, x, y, 16, 12), name);
 }
 
-GST_START_TEST(renegotiation_to_other_sizes_and_formats) {
+ELEMENT_TEST(renegotiation_to_other_sizes_and_formats) {
   const Gray scene = texture(120, 90);
   Finder finder("subpixel=false template=" + patch_file(scene, 31, 22));
   assert_at(finder.find(scene).peaks.at(0), 31, 22);
@@ -25,9 +25,8 @@ GST_START_TEST(renegotiation_to_other_sizes_and_formats) {
   assert_at(finder.find(crop(scene, 5, 5, 70, 50)).peaks.at(0), 26, 17);
   assert_at(finder.find(scene).peaks.at(0), 31, 22);
 }
-GST_END_TEST
 
-GST_START_TEST(templates_swapped_while_playing) {
+ELEMENT_TEST(templates_swapped_while_playing) {
   const Gray scene = texture(120, 90);
   const std::string first = patch_file(scene, 10, 20, "first.png");
   const std::string second = patch_file(scene, 70, 60, "second.png");
@@ -49,19 +48,17 @@ GST_START_TEST(templates_swapped_while_playing) {
   fail_unless(gst_cuda_xcorr_get_result(out) == nullptr);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /// Setting the same name again rereads the file.
-GST_START_TEST(template_file_rewritten_while_playing) {
+ELEMENT_TEST(template_file_rewritten_while_playing) {
   const Gray scene = texture(120, 90);
   Finder finder("subpixel=false template=" + patch_file(scene, 10, 20));
   assert_at(finder.find(scene).peaks.at(0), 10, 20);
   finder.set("template", patch_file(scene, 70, 60));
   assert_at(finder.find(scene).peaks.at(0), 70, 60);
 }
-GST_END_TEST
 
-GST_START_TEST(interval_skips_frames) {
+ELEMENT_TEST(interval_skips_frames) {
   const Gray scene = texture(60, 40);
   Finder finder("interval=3 template=" + patch_file(scene, 9, 9));
   for (int i = 0; i < 7; ++i) {
@@ -73,23 +70,19 @@ GST_START_TEST(interval_skips_frames) {
     if (message) gst_message_unref(message);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(flush_makes_the_next_frame_due) {
+ELEMENT_TEST(flush_makes_the_next_frame_due) {
   const Gray scene = texture(60, 40);
   Finder finder("interval=100 template=" + patch_file(scene, 9, 9));
   fail_unless(finder.find(scene).analysed);
   fail_unless(!finder.find(scene).analysed);
   fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
   fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE)));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+  fail_unless(gst_harness_push_event(finder.harness, new_segment()));
   fail_unless(finder.find(scene).analysed);
 }
-GST_END_TEST
 
-GST_START_TEST(end_of_stream_passes) {
+ELEMENT_TEST(end_of_stream_passes) {
   const Gray scene = texture(60, 40);
   Finder finder("template=" + patch_file(scene, 9, 9));
   finder.find(scene);
@@ -101,9 +94,8 @@ GST_START_TEST(end_of_stream_passes) {
   }
   fail_unless(ended);
 }
-GST_END_TEST
 
-GST_START_TEST(restarts) {
+ELEMENT_TEST(restarts) {
   const Gray scene = texture(60, 40);
   Finder finder("subpixel=false template=" + patch_file(scene, 9, 9));
   for (int round = 0; round < 3; ++round) {
@@ -114,15 +106,12 @@ GST_START_TEST(restarts) {
     gst_element_set_state(finder.harness->element, GST_STATE_PLAYING);
     gst_harness_push_event(finder.harness, gst_event_new_stream_start("again"));
     finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+    gst_harness_push_event(finder.harness, new_segment());
   }
 }
-GST_END_TEST
 
 /// Each has its own context on a GPU; nothing that one leaves behind may be used by the next.
-GST_START_TEST(elements_come_and_go) {
+ELEMENT_TEST(elements_come_and_go) {
   const Gray scene = texture(400, 300);
   const std::string file = patch_file(scene, 231, 122);
   for (int i = 0; i < 12; ++i) {
@@ -131,9 +120,8 @@ GST_START_TEST(elements_come_and_go) {
     assert_at(finder.find(crop(scene, 10, 10, 380 - i, 280)).peaks.at(0), 221, 112);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(active_backend_notifies) {
+ELEMENT_TEST(active_backend_notifies) {
   GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
   gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
   int notified = 0;
@@ -146,9 +134,8 @@ GST_START_TEST(active_backend_notifies) {
   assert_equals_int(notified, 2);
   gst_object_unref(element);
 }
-GST_END_TEST
 
-GST_START_TEST(two_elements_in_two_threads) {
+ELEMENT_TEST(two_elements_in_two_threads) {
   const Gray scene = texture(120, 90);
   const std::string files[] = {patch_file(scene, 10, 20, "first.png"),
                                patch_file(scene, 70, 60, "second.png")};
@@ -165,10 +152,9 @@ GST_START_TEST(two_elements_in_two_threads) {
   other.join();
   assert_equals_int(right, 40);
 }
-GST_END_TEST
 
 /// Properties change from another thread while frames flow.
-GST_START_TEST(changes_from_another_thread) {
+ELEMENT_TEST(changes_from_another_thread) {
   const Gray scene = texture(60, 40);
   const std::string files[] = {patch_file(scene, 9, 9, "a.png"),
                                patch_file(scene, 20, 15, "b.png")};
@@ -190,18 +176,16 @@ GST_START_TEST(changes_from_another_thread) {
   }
   changer.join();
 }
-GST_END_TEST
 
-GST_START_TEST(latency_is_unchanged) {
+ELEMENT_TEST(latency_is_unchanged) {
   Finder finder("template=" + patch_file(texture(60, 40), 9, 9));
   finder.find(texture(60, 40));
   gst_harness_set_upstream_latency(finder.harness, 30 * GST_MSECOND);
   assert_equals_uint64(gst_harness_query_latency(finder.harness), 30 * GST_MSECOND);
 }
-GST_END_TEST
 
 /// Built with GStreamer's CUDA library, the element on a GPU shares its context with neighbours.
-GST_START_TEST(neighbours_get_the_cuda_context) {
+ELEMENT_TEST(neighbours_get_the_cuda_context) {
   const bool shares = g_strcmp0(g_getenv("XCORR_TEST_GST_CUDA"), "1") == 0;
   const Gray scene = texture(120, 90);
   Finder finder("subpixel=false template=" + patch_file(scene, 31, 22));
@@ -212,10 +196,9 @@ GST_START_TEST(neighbours_get_the_cuda_context) {
   gst_query_unref(query);
   gst_object_unref(pad);
 }
-GST_END_TEST
 
 /// The pipeline's other CUDA elements use the same context, and frames pass through them.
-GST_START_TEST(between_other_cuda_elements) {
+ELEMENT_TEST(between_other_cuda_elements) {
   if (std::string(backend()) != "cuda" || !gst_element_factory_find("cudaupload")) return;
   const Gray scene = texture(120, 90);
   const std::string launch =
@@ -231,9 +214,8 @@ GST_START_TEST(between_other_cuda_elements) {
   }
   gst_harness_teardown(harness);
 }
-GST_END_TEST
 
-GST_START_TEST(threshold_is_controllable) {
+ELEMENT_TEST(threshold_is_controllable) {
   const Gray scene = texture(60, 40);
   Gray faded = scene;
   const Gray noise = texture(60, 40, 8);
@@ -256,9 +238,8 @@ GST_START_TEST(threshold_is_controllable) {
   }
   gst_object_unref(source);
 }
-GST_END_TEST
 
-GST_START_TEST(stats_count) {
+ELEMENT_TEST(stats_count) {
   const Gray scene = texture(60, 40);
   Finder finder("interval=2 template=" + patch_file(scene, 9, 9));
   for (int i = 0; i < 5; ++i) finder.find(scene);
@@ -275,10 +256,9 @@ GST_START_TEST(stats_count) {
   fail_unless(gst_structure_get_string(stats, "kernel")[0] != '\0');
   gst_structure_free(stats);
 }
-GST_END_TEST
 
 /// The values of a property read back as they were written.
-GST_START_TEST(properties_read_back) {
+ELEMENT_TEST(properties_read_back) {
   Finder finder("");
   for (const auto& [name, value] :
        {std::pair{"search-region", "< (int)1, (int)2, (int)30, (int)40 >"},
@@ -300,30 +280,5 @@ GST_START_TEST(properties_read_back) {
   assert_equals_int(g_value_get_int(gst_value_array_get_value(&region, 3)), 40);
   g_value_unset(&region);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("streaming");
-  TCase* cases = tcase_create("streaming");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, renegotiation_to_other_sizes_and_formats);
-  tcase_add_test(cases, templates_swapped_while_playing);
-  tcase_add_test(cases, template_file_rewritten_while_playing);
-  tcase_add_test(cases, interval_skips_frames);
-  tcase_add_test(cases, flush_makes_the_next_frame_due);
-  tcase_add_test(cases, end_of_stream_passes);
-  tcase_add_test(cases, restarts);
-  tcase_add_test(cases, elements_come_and_go);
-  tcase_add_test(cases, active_backend_notifies);
-  tcase_add_test(cases, two_elements_in_two_threads);
-  tcase_add_test(cases, changes_from_another_thread);
-  tcase_add_test(cases, latency_is_unchanged);
-  tcase_add_test(cases, neighbours_get_the_cuda_context);
-  tcase_add_test(cases, between_other_cuda_elements);
-  tcase_add_test(cases, threshold_is_controllable);
-  tcase_add_test(cases, stats_count);
-  tcase_add_test(cases, properties_read_back);
-  return suite;
-}

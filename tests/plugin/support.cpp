@@ -54,8 +54,18 @@ Found found_in(GstBuffer* buffer) {
   return found;
 }
 
+GstEvent* new_segment() {
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  return gst_event_new_segment(&segment);
+}
+
 void assert_text(const std::string& text, const std::string& expected) {
   fail_unless(text == expected, "'%s' is not '%s'", text.c_str(), expected.c_str());
+}
+
+void assert_contains(const std::string& text, const std::string& part) {
+  fail_unless(text.find(part) != text.npos, "'%s' does not say '%s'", text.c_str(), part.c_str());
 }
 
 void assert_at(const Peak& peak, double x, double y, double tolerance) {
@@ -151,6 +161,11 @@ std::string text_of(GstMessage* message, GQuark domain, int code) {
   g_error_free(error);
   gst_message_unref(message);
   return text;
+}
+
+void assert_warned(Finder& finder, const std::string& text, GQuark domain, int code) {
+  assert_contains(text_of(finder.message(GST_MESSAGE_WARNING), domain, code), text);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
 }
 
 std::string refused_at_start(GstElement* element, GQuark domain, int code) {

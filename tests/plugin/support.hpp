@@ -70,6 +70,9 @@ GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green,
 /// An image without colour in a format with alpha, of any depth.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& image, const Gray& alpha);
 
+/// A segment in time, from 0 on.
+GstEvent* new_segment();
+
 struct Peak : GstCudaXCorrPeak {
   std::string label, sample, state;
 };
@@ -84,6 +87,7 @@ Found found_in(GstBuffer* buffer);
 
 /// Like assert_equals_string, which would use a temporary string after its lifetime.
 void assert_text(const std::string& text, const std::string& expected);
+void assert_contains(const std::string& text, const std::string& part);
 
 void assert_at(const Peak& peak, double x, double y, double tolerance = 0);
 
@@ -125,6 +129,10 @@ guint64 stat_of(GstElement* element, const char* field);
 /// The text of an error or a warning. Checks its domain and code, and takes ownership.
 std::string text_of(GstMessage* message, GQuark domain, int code);
 
+/// Expects one warning, which says that.
+void assert_warned(Finder& finder, const std::string& text, GQuark domain = GST_LIBRARY_ERROR,
+                   int code = GST_LIBRARY_ERROR_SETTINGS);
+
 /// Starts the element, taking ownership. Expects it to fail with exactly this error, whose text is
 /// returned.
 std::string refused_at_start(GstElement* element, GQuark domain, int code);
@@ -132,5 +140,21 @@ std::string refused_at_start(GstElement* element, GQuark domain, int code);
 std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
                              GQuark domain, int code, const char* factory = "cudaxcorr");
 
-/// Each file of tests defines its cases here.
-Suite* suite();
+/// Is called when the suite is made, in the order of the file.
+struct Registered {
+  explicit Registered(void (*add)(TCase* cases));
+};
+
+/// A test: ELEMENT_TEST(name) { ... }. One with bounds runs for each number __i__ in [first, end).
+#define ELEMENT_TESTS(name, first, end)                                    \
+  void name##_test(int);                                                   \
+  GST_START_TEST(name) name##_test(__i__);                                 \
+  GST_END_TEST                                                             \
+  const Registered name##_registered(                                      \
+      [](TCase* cases) { tcase_add_loop_test(cases, name, first, end); }); \
+  void name##_test([[maybe_unused]] int __i__)
+#define ELEMENT_TEST(name) ELEMENT_TESTS(name, 0, 1)
+
+/// The end of a test's numbers: `count`, or none where `what` the test takes is missing, as it
+/// says.
+int count_with(bool exists, const char* what, int count = 1);

@@ -208,29 +208,19 @@ void play_all(const Bounds& bound) {
               bound.kind);
 }
 
-GST_START_TEST(templates_within_bounds) { play_all(bounds[__i__]); }
-GST_END_TEST
+ELEMENT_TESTS(templates_within_bounds, 0, std::size(bounds)) { play_all(bounds[__i__]); }
 
-GST_START_TEST(filters_within_bounds) { play_all(bounds_of_filters[__i__]); }
-GST_END_TEST
+ELEMENT_TESTS(filters_within_bounds, 0, std::size(bounds_of_filters)) {
+  play_all(bounds_of_filters[__i__]);
+}
 
-GST_START_TEST(all_have_bounds) {
+ELEMENT_TEST(all_have_bounds) {
   for (const bench::SyntheticSequence& sequence : sequences())
     for (const auto& table : {std::span(bounds), std::span(bounds_of_filters)})
       fail_unless(std::ranges::find(table, sequence.kind, &Bounds::kind) != table.end(),
                   "%s has no bounds", sequence.name.c_str());
 }
-GST_END_TEST
+
+const Registered before_all([](TCase*) { sequences(); });
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("synthetic tracks");
-  TCase* cases = tcase_create("synthetic tracks");
-  suite_add_tcase(suite, cases);
-  sequences();
-  tcase_add_test(cases, all_have_bounds);
-  tcase_add_loop_test(cases, templates_within_bounds, 0, std::size(bounds));
-  tcase_add_loop_test(cases, filters_within_bounds, 0, std::size(bounds_of_filters));
-  return suite;
-}

@@ -81,7 +81,7 @@ class Watching : public Finder {
   Gray scene_;
 };
 
-GST_START_TEST(labels_are_the_names_of_images) {
+ELEMENT_TEST(labels_are_the_names_of_images) {
   const Folder folder;
   folder.add("b one.png", 10, 20);
   folder.add("a.PNG", 60, 30, 12, 12);
@@ -94,9 +94,8 @@ GST_START_TEST(labels_are_the_names_of_images) {
   element.assert_no_warning();
   assert_text(element.get("templates-dir"), folder.path.string());
 }
-GST_END_TEST
 
-GST_START_TEST(rules_of_single_templates) {
+ELEMENT_TEST(rules_of_single_templates) {
   Folder folder;
   folder.add("a.png", 10, 20);
   folder.add("b.png", 60, 30);
@@ -116,10 +115,9 @@ GST_START_TEST(rules_of_single_templates) {
   element.assert_found("a 130,5 a 10,20 b 60,30");
   element.assert_no_warning();
 }
-GST_END_TEST
 
 /// With regions only, there is no search of whole frames.
-GST_START_TEST(regions_of_all_templates) {
+ELEMENT_TEST(regions_of_all_templates) {
   const Folder folder;
   folder.add("a.png", 10, 20);
   folder.add("b.png", 60, 30);
@@ -136,9 +134,8 @@ GST_START_TEST(regions_of_all_templates) {
   assert_text(element.found(), "");
   element.assert_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "it cannot match");
 }
-GST_END_TEST
 
-GST_START_TEST(files_come_change_and_go) {
+ELEMENT_TEST(files_come_change_and_go) {
   const Folder folder;
   folder.add("a.png", 10, 20);
   Watching element(folder);
@@ -157,9 +154,8 @@ GST_START_TEST(files_come_change_and_go) {
   folder.add("a.png", 10, 20);
   element.assert_found("a 10,20");
 }
-GST_END_TEST
 
-GST_START_TEST(bad_files_leave_what_there_was) {
+ELEMENT_TEST(bad_files_leave_what_there_was) {
   const Folder folder;
   folder.add("a.png", 10, 20);
   folder.write("bad.png", "no image");
@@ -186,9 +182,8 @@ GST_START_TEST(bad_files_leave_what_there_was) {
   element.assert_warning(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, "clear.png");
   element.assert_found("second 60,30");
 }
-GST_END_TEST
 
-GST_START_TEST(texts_that_are_no_rules) {
+ELEMENT_TEST(texts_that_are_no_rules) {
   const std::pair<const char*, const char*> texts[] = {
       {"a: [", "line 2: "},
       {"a: {label: \"\\x\"}", "line 1: "},
@@ -234,9 +229,8 @@ GST_START_TEST(texts_that_are_no_rules) {
   assert_text(element.found(), "a 10,20");
   element.assert_warning(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, "512 KiB");
 }
-GST_END_TEST
 
-GST_START_TEST(folders_that_cannot_be_read) {
+ELEMENT_TEST(folders_that_cannot_be_read) {
   const std::string missing = temporary("no such folder");
   const std::string text = refused_at_start({{"templates-dir", missing}}, GST_RESOURCE_ERROR,
                                             GST_RESOURCE_ERROR_OPEN_READ);
@@ -256,20 +250,5 @@ GST_START_TEST(folders_that_cannot_be_read) {
   element.set("templates-dir", "");
   assert_text(element.found(), "");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("template folder");
-  TCase* cases = tcase_create("template folder");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, labels_are_the_names_of_images);
-  tcase_add_test(cases, rules_of_single_templates);
-  tcase_add_test(cases, regions_of_all_templates);
-  tcase_add_test(cases, files_come_change_and_go);
-  tcase_add_test(cases, bad_files_leave_what_there_was);
-  tcase_add_test(cases, texts_that_are_no_rules);
-  tcase_add_test(cases, folders_that_cannot_be_read);
-  return suite;
-}

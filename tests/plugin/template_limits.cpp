@@ -19,7 +19,7 @@ void pass(Finder& finder, const Gray& scene) {
 
 constexpr char too_many[] = "it has 16x12 pixels, more than the 191 of 'max-template-pixels'";
 
-GST_START_TEST(limit_of_each_way_to_add) {
+ELEMENT_TEST(limit_of_each_way_to_add) {
   const Gray scene = texture(96, 64);
   const Gray patch = crop(scene, 41, 23, 16, 12);
   const std::string file = save(patch, "patch.png");
@@ -45,18 +45,16 @@ GST_START_TEST(limit_of_each_way_to_add) {
   finder.set("max-template-pixels", "1");  // those that are there stay
   assert_equals_int(finder.find(scene).peaks.size(), 3);
 }
-GST_END_TEST
 
-GST_START_TEST(limit_at_start) {
+ELEMENT_TEST(limit_at_start) {
   const std::string text = refused_at_start(
       {{"max-template-pixels", "191"}, {"template", save(texture(16, 12), "patch.png")}},
       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
   fail_unless(text.find(too_many) != text.npos, "'%s'", text.c_str());
 }
-GST_END_TEST
 
 /// The default is what the library can do.
-GST_START_TEST(limit_of_the_library) {
+ELEMENT_TEST(limit_of_the_library) {
   Finder finder("enable-capture=true");
   assert_text(finder.get("max-template-pixels"), "11900000");
   const Gray scene = texture(64, 48);
@@ -67,7 +65,6 @@ GST_START_TEST(limit_of_the_library) {
   fail_unless(add(finder, sample_of(Gray(4000, 2975, 1)), "large") != 0);
   pass(finder, scene);  // larger than the frame
 }
-GST_END_TEST
 
 std::string big_endian(std::uint32_t number) {
   std::string text;
@@ -98,7 +95,7 @@ long memory_of_this_process() {
   return usage.ru_maxrss;
 }
 
-GST_START_TEST(limit_before_decoding) {
+ELEMENT_TEST(limit_before_decoding) {
   const Gray scene = texture(64, 48);
   Finder finder("enable-capture=true");
   pass(finder, scene);
@@ -113,10 +110,9 @@ GST_START_TEST(limit_before_decoding) {
   const long taken = memory_of_this_process() - before;
   fail_unless(taken < 50'000, "%ld KiB were taken", taken);
 }
-GST_END_TEST
 
 /// What fails late ends nothing either: here a kernel that there is not.
-GST_START_TEST(templates_that_cannot_be_searched_for) {
+ELEMENT_TEST(templates_that_cannot_be_searched_for) {
   const Gray scene = texture(96, 64);
   const Gray patch = crop(scene, 41, 23, 16, 12);
   Finder finder(exact + std::string("enable-capture=true"));
@@ -135,10 +131,9 @@ GST_START_TEST(templates_that_cannot_be_searched_for) {
   fail_unless(add(finder, sample_of(patch)) != 0);
   assert_at(finder.find(scene).peaks.at(0), 41, 23);
 }
-GST_END_TEST
 
 /// Nor does it bring back what had been removed.
-GST_START_TEST(removed_templates_stay_away) {
+ELEMENT_TEST(removed_templates_stay_away) {
   const Gray scene = texture(96, 64);
   const Gray patch = crop(scene, 41, 23, 16, 12);
   Finder finder(exact + std::string("enable-capture=true"));
@@ -152,9 +147,8 @@ GST_START_TEST(removed_templates_stay_away) {
   assert_warned(finder, "kernel 'none'");
   fail_unless(!remove(finder, first), "it is there again");
 }
-GST_END_TEST
 
-GST_START_TEST(removed_templates_stay_away_from_others) {
+ELEMENT_TEST(removed_templates_stay_away_from_others) {
   const Gray scene = texture(96, 64);
   Finder finder(exact);
   const guint first = add(finder, sample_of(crop(scene, 8, 9, 16, 12)));
@@ -169,20 +163,5 @@ GST_START_TEST(removed_templates_stay_away_from_others) {
   fail_unless(!remove(finder, first), "it is there again");
   fail_unless(remove(finder, second), "it is gone, too");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("template limits");
-  TCase* cases = tcase_create("template limits");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, limit_of_each_way_to_add);
-  tcase_add_test(cases, limit_at_start);
-  tcase_add_test(cases, limit_of_the_library);
-  tcase_add_test(cases, limit_before_decoding);
-  tcase_add_test(cases, templates_that_cannot_be_searched_for);
-  tcase_add_test(cases, removed_templates_stay_away);
-  tcase_add_test(cases, removed_templates_stay_away_from_others);
-  return suite;
-}

@@ -46,7 +46,7 @@ void change(Finder& finder, const Changing& world) {
   }
 }
 
-GST_START_TEST(a_target_that_changes_is_held) {
+ELEMENT_TEST(a_target_that_changes_is_held) {
   const Changing world;
   for (const char* depth : {"1", "4"}) {
     Finder finder(updating(world, std::string("async-depth=") + depth));
@@ -55,10 +55,9 @@ GST_START_TEST(a_target_that_changes_is_held) {
     fail_unless(only(finder.find(world.with(world.patch, {200, 100}))).lost);
   }
 }
-GST_END_TEST
 
 /// What no longer resembles the first image is not taken up, so that this is never forgotten.
-GST_START_TEST(the_first_image_is_not_forgotten) {
+ELEMENT_TEST(the_first_image_is_not_forgotten) {
   const Changing world;
   Finder finder(updating(world, "template-update-score=0.6 redetect-interval=1"));
   for (int i = 0; i <= 2 * changes; ++i) finder.find(world.at(i));
@@ -67,28 +66,25 @@ GST_START_TEST(the_first_image_is_not_forgotten) {
   assert_at(back, 200, 100);
   fail_unless(back.score < 0.999, "it has taken up nothing");
 }
-GST_END_TEST
 
-GST_START_TEST(without_updates_it_is_lost) {
+ELEMENT_TEST(without_updates_it_is_lost) {
   const Changing world;
   Finder finder(updating(world, "template-update=0 redetect-interval=1"));
   for (int i = 0; i <= changes; ++i) finder.find(world.at(i));
   assert_track(only(finder.find(world.at(changes))), 1, "lost", true);
   assert_equals_float(found_again(finder, world.with(world.patch, {200, 100})).score, 1);
 }
-GST_END_TEST
 
-GST_START_TEST(every_method_holds_it) {
+ELEMENT_TEST(every_method_holds_it) {
   const Changing world;
   for (const char* method : {"sqdiff", "sqdiff-normed", "ccorr-normed", "ccoeff"}) {
     Finder finder(updating(world, std::string("method=") + method));
     change(finder, world);
   }
 }
-GST_END_TEST
 
 /// A match below the score is followed, but the template is not updated from it.
-GST_START_TEST(no_update_below_the_score) {
+ELEMENT_TEST(no_update_below_the_score) {
   const Changing world;
   const Gray frame = world.with(world.look(changes / 4), {200, 100});
   Finder finder(updating(world, "template-update-score=1"));
@@ -106,10 +102,9 @@ GST_START_TEST(no_update_below_the_score) {
   }
   fail_unless(before > 0.98, "%f", before);
 }
-GST_END_TEST
 
 /// Templates are updated neither from tentative nor from lost targets.
-GST_START_TEST(only_tracked_targets_update) {
+ELEMENT_TEST(only_tracked_targets_update) {
   const Changing world;
   Finder finder(updating(world,
                          "template-update=1 template-update-score=-1 redetect-interval=1 "
@@ -123,9 +118,8 @@ GST_START_TEST(only_tracked_targets_update) {
   for (int i = 0; i < 5; ++i) fail_unless(only(finder.find(black())).lost);
   assert_equals_float(found_again(finder, changed, 2).score, 1);
 }
-GST_END_TEST
 
-GST_START_TEST(at_the_frames_edges) {
+ELEMENT_TEST(at_the_frames_edges) {
   const World world;
   for (const Place place : {Place{0, 0},
                             {frame_width - patch_size, 0},
@@ -135,9 +129,8 @@ GST_START_TEST(at_the_frames_edges) {
       assert_equals_float(only(finder.find(world.frame({place}))).score, 1);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(templates_that_come_and_go_leave_it) {
+ELEMENT_TEST(templates_that_come_and_go_leave_it) {
   const Changing world;
   const Gray second = texture(20, 12, 51);
   const std::string second_file = save(second, "second.png");
@@ -161,10 +154,9 @@ GST_START_TEST(templates_that_come_and_go_leave_it) {
   finder.set("templates", array_of({}));
   assert_equals_float(only(finder.find(frame)).score, 1);
 }
-GST_END_TEST
 
 /// With several targets the template is updated from the best one, wherever it is.
-GST_START_TEST(of_several_targets_the_best_counts) {
+ELEMENT_TEST(of_several_targets_the_best_counts) {
   const Changing world;
   Finder finder(updating(world, "max-peaks=2 template-update=0.5 redetect-interval=1"));
   Gray frame = world.with(world.look(10), {200, 100});
@@ -176,19 +168,17 @@ GST_START_TEST(of_several_targets_the_best_counts) {
   assert_equals_float(found.peaks[0].score, 1);
   fail_unless(found.peaks[1].score < 0.99);
 }
-GST_END_TEST
 
 /// The live template has the pixels of the previous caps.
-GST_START_TEST(other_caps_begin_with_the_image) {
+ELEMENT_TEST(other_caps_begin_with_the_image) {
   const Changing world;
   Finder finder(updating(world));
   change(finder, world);
   const Gray smaller = crop(world.frame({{200, 100}}), 20, 10, 260, 150);
   assert_equals_float(only(finder.find(smaller)).score, 1);
 }
-GST_END_TEST
 
-GST_START_TEST(the_response_is_of_what_it_has_become) {
+ELEMENT_TEST(the_response_is_of_what_it_has_become) {
   const Changing world;
   Finder finder(updating(world));
   Screen screen(finder.element);
@@ -198,24 +188,5 @@ GST_START_TEST(the_response_is_of_what_it_has_become) {
   const Place place = world.place(changes);
   assert_equals_int(image.at(place.x, place.y), 255);
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("template updates");
-  TCase* cases = tcase_create("template updates");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, a_target_that_changes_is_held);
-  tcase_add_test(cases, the_first_image_is_not_forgotten);
-  tcase_add_test(cases, without_updates_it_is_lost);
-  tcase_add_test(cases, every_method_holds_it);
-  tcase_add_test(cases, no_update_below_the_score);
-  tcase_add_test(cases, only_tracked_targets_update);
-  tcase_add_test(cases, at_the_frames_edges);
-  tcase_add_test(cases, templates_that_come_and_go_leave_it);
-  tcase_add_test(cases, of_several_targets_the_best_counts);
-  tcase_add_test(cases, other_caps_begin_with_the_image);
-  tcase_add_test(cases, the_response_is_of_what_it_has_become);
-  return suite;
-}

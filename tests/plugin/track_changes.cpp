@@ -9,12 +9,10 @@
 namespace {
 
 void restart_segment(Finder& finder) {
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+  fail_unless(gst_harness_push_event(finder.harness, new_segment()));
 }
 
-GST_START_TEST(after_a_flush_or_a_gap_it_is_sought_everywhere) {
+ELEMENT_TEST(after_a_flush_or_a_gap_it_is_sought_everywhere) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
@@ -35,9 +33,8 @@ GST_START_TEST(after_a_flush_or_a_gap_it_is_sought_everywhere) {
   GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
   assert_track(only(finder.find(frame)), 1, "lost", true);
 }
-GST_END_TEST
 
-GST_START_TEST(new_caps_end_all_tracks) {
+ELEMENT_TEST(new_caps_end_all_tracks) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
@@ -46,10 +43,9 @@ GST_START_TEST(new_caps_end_all_tracks) {
   assert_track(peak, 2, "tentative");
   assert_at(peak, 180, 90);
 }
-GST_END_TEST
 
 /// When templates are set while playing, those that were there before keep their targets.
-GST_START_TEST(templates_changed_while_playing) {
+ELEMENT_TEST(templates_changed_while_playing) {
   const World world;
   const Gray other = texture(20, 12, 51);
   const std::string other_file = save(other, "other.png");
@@ -79,10 +75,9 @@ GST_START_TEST(templates_changed_while_playing) {
   finder.set("templates", array_of({world.file}));
   assert_track(only(finder.find(world.background)), 1, "tracked", true);
 }
-GST_END_TEST
 
 /// A refused change leaves the tracks as they are.
-GST_START_TEST(refused_changes_lose_no_track) {
+ELEMENT_TEST(refused_changes_lose_no_track) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
@@ -93,9 +88,8 @@ GST_START_TEST(refused_changes_lose_no_track) {
   assert_track(only(finder.find(world.frame({{206, 100}}))), 1, "tracked");
   text_of(finder.message(GST_MESSAGE_WARNING), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
 }
-GST_END_TEST
 
-GST_START_TEST(settings_changed_while_playing) {
+ELEMENT_TEST(settings_changed_while_playing) {
   const World world;
   Finder finder(settings_for(world, "redetect-interval=1"));
   settle(finder, world, {200, 100});
@@ -117,10 +111,9 @@ GST_START_TEST(settings_changed_while_playing) {
   finder.set("track", "true");
   fail_unless(only(finder.find(world.frame({{20, 20}}))).id > 2);
 }
-GST_END_TEST
 
 /// Whatever ends a target: all that entered are there, or have left or were dropped.
-GST_START_TEST(what_is_set_ends_targets_and_is_counted) {
+ELEMENT_TEST(what_is_set_ends_targets_and_is_counted) {
   const World world;
   const Gray scene = world.frame({{20, 20}, {200, 100}});
   Finder finder(settings_for(world, "max-peaks=2"));
@@ -169,10 +162,9 @@ GST_START_TEST(what_is_set_ends_targets_and_is_counted) {
   assert_equals_int(told, 2);
   assert_equals_uint64(stat_of(finder.element, "left"), 0);
 }
-GST_END_TEST
 
 /// A lost target has a score that no match can have.
-GST_START_TEST(the_score_of_a_lost_target) {
+ELEMENT_TEST(the_score_of_a_lost_target) {
   const World world;
   double squares = 0;
   for (const std::uint8_t pixel : world.patch.pixels) squares += double{pixel * 1.0} * pixel;
@@ -187,9 +179,8 @@ GST_START_TEST(the_score_of_a_lost_target) {
     assert_equals_float(peak.score, score);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(roi_metas_of_what_was_seen) {
+ELEMENT_TEST(roi_metas_of_what_was_seen) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
@@ -208,9 +199,8 @@ GST_START_TEST(roi_metas_of_what_was_seen) {
   assert_equals_int(found_in(out).peaks.size(), 1);
   gst_buffer_unref(out);
 }
-GST_END_TEST
 
-GST_START_TEST(messages_say_it_too) {
+ELEMENT_TEST(messages_say_it_too) {
   const World world;
   Finder finder(settings_for(world, "min-frames-for-lost=1"));
   settle(finder, world, {200, 100});
@@ -228,9 +218,8 @@ GST_START_TEST(messages_say_it_too) {
   assert_equals_string(peak.state, "lost");
   gst_message_unref(last);
 }
-GST_END_TEST
 
-GST_START_TEST(a_template_larger_than_the_frame) {
+ELEMENT_TEST(a_template_larger_than_the_frame) {
   const World world;
   const std::string large = save(texture(frame_width + 1, 20, 7), "large.png");
   Finder finder(settings_for(world));
@@ -238,10 +227,9 @@ GST_START_TEST(a_template_larger_than_the_frame) {
   assert_track(only(finder.find(world.frame({{200, 100}}))), 1, "tentative");
   text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
 }
-GST_END_TEST
 
 /// To a copy of it a template is as close as can be; a filter's response is far from 1.
-GST_START_TEST(few_upright_targets_are_followed_by_filters) {
+ELEMENT_TEST(few_upright_targets_are_followed_by_filters) {
   const World world;
   Finder finder("track=true threshold=0.9 template=" + world.file);
   const auto by_template = [&] {
@@ -264,32 +252,11 @@ GST_START_TEST(few_upright_targets_are_followed_by_filters) {
     fail_unless(by_template() == expected, "%s=%s", property, value);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(without_tracks_peaks_have_no_id) {
+ELEMENT_TEST(without_tracks_peaks_have_no_id) {
   const World world;
   Finder finder("threshold=0.9 template=" + world.file);
   assert_track(only(finder.find(world.frame({{200, 100}}))), 0, "none");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("track changes");
-  TCase* cases = tcase_create("track changes");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, after_a_flush_or_a_gap_it_is_sought_everywhere);
-  tcase_add_test(cases, new_caps_end_all_tracks);
-  tcase_add_test(cases, templates_changed_while_playing);
-  tcase_add_test(cases, refused_changes_lose_no_track);
-  tcase_add_test(cases, settings_changed_while_playing);
-  tcase_add_test(cases, what_is_set_ends_targets_and_is_counted);
-  tcase_add_test(cases, the_score_of_a_lost_target);
-  tcase_add_test(cases, roi_metas_of_what_was_seen);
-  tcase_add_test(cases, messages_say_it_too);
-  tcase_add_test(cases, a_template_larger_than_the_frame);
-  tcase_add_test(cases, few_upright_targets_are_followed_by_filters);
-  tcase_add_test(cases, without_tracks_peaks_have_no_id);
-  return suite;
-}

@@ -9,7 +9,7 @@
 
 namespace {
 
-GST_START_TEST(a_moving_patch_keeps_its_id) {
+ELEMENT_TEST(a_moving_patch_keeps_its_id) {
   const World world;
   Finder finder(settings_for(world));
   for (int i = 0; i < 30; ++i) {
@@ -20,10 +20,9 @@ GST_START_TEST(a_moving_patch_keeps_its_id) {
     assert_equals_float(peak.score, 1);
   }
 }
-GST_END_TEST
 
 /// Peaks in windows equal those in whole frames to the last bit, also near the edges.
-GST_START_TEST(windows_and_whole_frames_agree) {
+ELEMENT_TEST(windows_and_whole_frames_agree) {
   const World world;
   for (const char* more : {"", "prefilter-sigma=1.2", "method=sqdiff-normed"}) {
     const std::string rest = "threshold=0.6 template=" + world.file + " " + more;
@@ -37,19 +36,17 @@ GST_START_TEST(windows_and_whole_frames_agree) {
     }
   }
 }
-GST_END_TEST
 
 /// A copy outside the window is ignored, though in a whole frame it would come first.
-GST_START_TEST(elsewhere_is_not_searched) {
+ELEMENT_TEST(elsewhere_is_not_searched) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
   for (int i = 0; i < 30; ++i)
     assert_at(only(finder.find(world.frame({{20, 20}, {200, 100}}))), 200, 100);
 }
-GST_END_TEST
 
-GST_START_TEST(an_occluder_hides_it_for_a_while) {
+ELEMENT_TEST(an_occluder_hides_it_for_a_while) {
   const World world;
   Finder finder(settings_for(world, "redetect-interval=4 min-frames-for-lost=3"));
   int lost = 0;
@@ -74,9 +71,8 @@ GST_START_TEST(an_occluder_hides_it_for_a_while) {
   }
   fail_unless(lost >= 16);
 }
-GST_END_TEST
 
-GST_START_TEST(two_that_cross_keep_their_ids) {
+ELEMENT_TEST(two_that_cross_keep_their_ids) {
   const World world;
   Finder finder(settings_for(world, "max-peaks=2 redetect-interval=3"));
   std::map<guint64, int> direction;
@@ -97,9 +93,8 @@ GST_START_TEST(two_that_cross_keep_their_ids) {
       for (const auto& [id, way] : direction) fail_unless(!with_id(found, id).lost, "frame %d", i);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(a_second_target_appears) {
+ELEMENT_TEST(a_second_target_appears) {
   const World world;
   Finder finder(settings_for(world, "max-peaks=3 redetect-interval=5"));
   settle(finder, world, {200, 100});
@@ -110,9 +105,8 @@ GST_START_TEST(a_second_target_appears) {
   assert_at(with_id(found, 1), 200, 100);
   assert_at(with_id(found, 2), 30, 40);
 }
-GST_END_TEST
 
-GST_START_TEST(a_cut_to_black_and_back) {
+ELEMENT_TEST(a_cut_to_black_and_back) {
   const World world;
   Finder finder(settings_for(world, "min-frames-for-lost=2 redetect-interval=1"));
   settle(finder, world, {200, 100});
@@ -120,9 +114,8 @@ GST_START_TEST(a_cut_to_black_and_back) {
     assert_track(only(finder.find(black())), 1, i < 1 ? "tracked" : "lost", true);
   assert_at(found_again(finder, world.frame({{40, 150}})), 40, 150);
 }
-GST_END_TEST
 
-GST_START_TEST(a_jump_beyond_the_margin) {
+ELEMENT_TEST(a_jump_beyond_the_margin) {
   const World world;
   Finder finder(settings_for(world, "min-frames-for-lost=4 redetect-interval=6"));
   settle(finder, world, {200, 100});
@@ -135,18 +128,16 @@ GST_START_TEST(a_jump_beyond_the_margin) {
   }
   assert_at(found_again(finder, world.frame({{30, 20}})), 30, 20);
 }
-GST_END_TEST
 
-GST_START_TEST(what_showed_once_is_gone) {
+ELEMENT_TEST(what_showed_once_is_gone) {
   const World world;
   Finder finder(settings_for(world, "redetect-interval=1"));
   assert_track(only(finder.find(world.frame({{200, 100}}))), 1, "tentative");
   fail_unless(finder.find(world.background).peaks.empty());
   assert_track(only(finder.find(world.frame({{200, 100}}))), 2, "tentative");
 }
-GST_END_TEST
 
-GST_START_TEST(interval_skips_frames) {
+ELEMENT_TEST(interval_skips_frames) {
   const World world;
   Finder finder(settings_for(world, "interval=3"));
   for (int i = 0; i < 30; ++i) {
@@ -158,10 +149,9 @@ GST_START_TEST(interval_skips_frames) {
     assert_at(only(found), place.x, place.y);
   }
 }
-GST_END_TEST
 
 /// A target that goes out of the region ends; windows stay inside.
-GST_START_TEST(search_region_bounds_the_windows) {
+ELEMENT_TEST(search_region_bounds_the_windows) {
   const World world;
   Finder finder(settings_for(world, "search-region=<100,50,80,60>"));
   for (int i = 0; i < 12; ++i) {
@@ -170,10 +160,9 @@ GST_START_TEST(search_region_bounds_the_windows) {
     assert_equals_int(found.peaks.size(), place.x + patch_size > 180 ? 0 : 1);
   }
 }
-GST_END_TEST
 
 /// A place is reported only if it is sure enough.
-GST_START_TEST(min_confidence) {
+ELEMENT_TEST(min_confidence) {
   const World world;
   Finder finder(settings_for(world, "min-confidence=0.96 redetect-interval=1"));
   for (int i = 0; i < 5; ++i)  // the formula's most is 0.95
@@ -187,20 +176,18 @@ GST_START_TEST(min_confidence) {
   assert_track(unsure, 1, "tracked", true);
   assert_equals_float(unsure.confidence, 0);
 }
-GST_END_TEST
 
 /// Its identical copy appears near by, and then the target is hidden.
-GST_START_TEST(a_copy_near_by_is_not_taken) {
+ELEMENT_TEST(a_copy_near_by_is_not_taken) {
   const World world;
   Finder finder(settings_for(world, "search-margin=40 recheck-interval=0"));
   settle(finder, world, {200, 100});
   for (int i = 0; i < 20; ++i)
     assert_at(only(finder.find(world.frame({{200, 100}, {230, 110}}))), 200, 100);
 }
-GST_END_TEST
 
 /// Once in a while all of the frame is searched for a better place.
-GST_START_TEST(a_mistake_is_put_right) {
+ELEMENT_TEST(a_mistake_is_put_right) {
   const World world;
   Finder finder(settings_for(world, "threshold=0.5 recheck-interval=8"));
   Gray similar = world.patch;
@@ -221,9 +208,8 @@ GST_START_TEST(a_mistake_is_put_right) {
   assert_at(peak, 250, 150);
   fail_unless(frames >= 2 && frames < 8 + 3, "%d frames", frames);
 }
-GST_END_TEST
 
-GST_START_TEST(as_fast_as_its_size) {
+ELEMENT_TEST(as_fast_as_its_size) {
   const World world;
   Finder finder(settings_for(world, "search-margin=8"));
   for (int i = 0; i < 17; ++i) {
@@ -232,10 +218,9 @@ GST_START_TEST(as_fast_as_its_size) {
     fail_unless(!peak.lost, "frame %d", i);
   }
 }
-GST_END_TEST
 
 /// What has become of targets: counted, and told in messages.
-GST_START_TEST(targets_are_counted) {
+ELEMENT_TEST(targets_are_counted) {
   const World world;
   Finder finder(settings_for(world, "redetect-interval=1 min-frames-for-lost=2 forget-after=6"));
   settle(finder, world, {200, 100});
@@ -262,10 +247,9 @@ GST_START_TEST(targets_are_counted) {
   }
   assert_text(events, "entered 1 lost 1 found 1 lost 1 dropped 1 entered 2 left 2 ");
 }
-GST_END_TEST
 
 /// A target as large as the frame, and a tiny one.
-GST_START_TEST(targets_of_extreme_sizes) {
+ELEMENT_TEST(targets_of_extreme_sizes) {
   const World world;
   const std::string all = save(world.background, "all.png");
   const std::string tiny = save(crop(world.background, 100, 80, 4, 4), "tiny.png");
@@ -281,10 +265,9 @@ GST_START_TEST(targets_of_extreme_sizes) {
     for (const Peak& peak : small.find(black()).peaks) fail_unless(peak.lost);
   }
 }
-GST_END_TEST
 
 /// In windows too.
-GST_START_TEST(of_two_templates_the_best_is_followed) {
+ELEMENT_TEST(of_two_templates_the_best_is_followed) {
   const Gray patch = texture(24, 20, 5);
   Gray alike = patch;
   for (int x = 0; x < alike.width; ++x)
@@ -302,31 +285,5 @@ GST_START_TEST(of_two_templates_the_best_is_followed) {
     assert_at(peaks[0], 40 + 2 * i, 30 + i);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("tracks");
-  TCase* cases = tcase_create("tracks");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, of_two_templates_the_best_is_followed);
-  tcase_add_test(cases, a_moving_patch_keeps_its_id);
-  tcase_add_test(cases, windows_and_whole_frames_agree);
-  tcase_add_test(cases, elsewhere_is_not_searched);
-  tcase_add_test(cases, an_occluder_hides_it_for_a_while);
-  tcase_add_test(cases, two_that_cross_keep_their_ids);
-  tcase_add_test(cases, a_second_target_appears);
-  tcase_add_test(cases, a_cut_to_black_and_back);
-  tcase_add_test(cases, a_jump_beyond_the_margin);
-  tcase_add_test(cases, what_showed_once_is_gone);
-  tcase_add_test(cases, interval_skips_frames);
-  tcase_add_test(cases, search_region_bounds_the_windows);
-  tcase_add_test(cases, min_confidence);
-  tcase_add_test(cases, a_copy_near_by_is_not_taken);
-  tcase_add_test(cases, a_mistake_is_put_right);
-  tcase_add_test(cases, as_fast_as_its_size);
-  tcase_add_test(cases, targets_are_counted);
-  tcase_add_test(cases, targets_of_extreme_sizes);
-  return suite;
-}

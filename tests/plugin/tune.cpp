@@ -36,11 +36,6 @@ class Log {
   std::string text_;
 };
 
-void assert_contains(const std::string& text, const std::string& part) {
-  fail_unless(text.find(part) != text.npos, "'%s' does not contain '%s'", text.c_str(),
-              part.c_str());
-}
-
 /// Creates a cache folder. Returns the path of the file expected in it.
 std::string use_cache(const std::string& name) {
   const std::string folder = temporary(name);
@@ -62,7 +57,7 @@ std::string kernel_that_finds(const Gray& scene, const std::string& file) {
   return kernel;
 }
 
-GST_START_TEST(measures_once_and_remembers) {
+ELEMENT_TEST(measures_once_and_remembers) {
   const std::string file = use_cache("cache");
   const Gray scene = texture(120, 90);
   const std::string patch = save(crop(scene, 31, 22, 16, 12), "patch.png");
@@ -89,9 +84,8 @@ GST_START_TEST(measures_once_and_remembers) {
   assert_contains(log.text(), "kernel=tune: 16x12: " + planted + ", known from " + file);
   assert_text(read_file(file), text);
 }
-GST_END_TEST
 
-GST_START_TEST(works_without_a_cache_folder) {
+ELEMENT_TEST(works_without_a_cache_folder) {
   write_file(temporary("plain"), "no folder");
   use_cache("plain");
   const Gray scene = texture(120, 90);
@@ -101,10 +95,9 @@ GST_START_TEST(works_without_a_cache_folder) {
   fail_unless(!kernel.empty());
   assert_contains(log.text(), "not remembered");
 }
-GST_END_TEST
 
 /// One of the kernels follows the plain definition, which takes many seconds per frame on a CPU.
-GST_START_TEST(stopping_waits_for_the_time_at_most) {
+ELEMENT_TEST(stopping_waits_for_the_time_at_most) {
   if (g_strcmp0(g_getenv("CK_FORK"), "no") == 0) return;  // valgrind has another clock
   use_cache("slow");
   const Gray scene = texture(1400, 1400);
@@ -133,16 +126,5 @@ GST_START_TEST(stopping_waits_for_the_time_at_most) {
   // Two seconds of measuring, three for a busy machine.
   fail_unless(took < Seconds(5) + 3 * frame, "%f s, a frame %f s", took.count(), frame.count());
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("tune");
-  TCase* cases = tcase_create("tune");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, measures_once_and_remembers);
-  tcase_add_test(cases, works_without_a_cache_folder);
-  tcase_add_test(cases, stopping_waits_for_the_time_at_most);
-  return suite;
-}

@@ -64,15 +64,14 @@ void assert_told(const std::string& properties, const std::vector<std::string>& 
 std::string patch() { return "template=" + save(texture(9, 9), "patch.png") + " "; }
 
 /// gst-launch-1.0 sets properties before the element is in a pipeline.
-GST_START_TEST(malformed_values_in_a_launch_line) {
+ELEMENT_TEST(malformed_values_in_a_launch_line) {
   for (const char* value : {"<0,0,100>", "<1,2,3,4,5>", "<1,2,-3,4>"})
     assert_told(patch() + "search-region=" + value, {"search-region", "width, height"});
   assert_told(patch() + "search-region=<7,8,9>", {"(int)7, (int)8, (int)9"});
 }
-GST_END_TEST
 
 /// Posted when the element starts, and only once.
-GST_START_TEST(refusals_are_told_at_the_first_start) {
+ELEMENT_TEST(refusals_are_told_at_the_first_start) {
   Finder finder(patch());
   gst_element_set_state(finder.harness->element, GST_STATE_NULL);
   finder.set("search-region", "<1,2,3>");
@@ -85,14 +84,12 @@ GST_START_TEST(refusals_are_told_at_the_first_start) {
     gst_element_set_state(finder.harness->element, GST_STATE_NULL);
   }
 }
-GST_END_TEST
 
-GST_START_TEST(no_template) {
+ELEMENT_TEST(no_template) {
   assert_told("", {"no template", "'template'", "'add-template-file'"});
   assert_equals_int(messages_of("enable-capture=true").size(), 0);
   assert_equals_int(messages_of(patch()).size(), 0);
 }
-GST_END_TEST
 
 /// Of two frames and of one.
 std::string video(int frames) {
@@ -114,16 +111,15 @@ std::string video(int frames) {
   return path;
 }
 
-GST_START_TEST(video_instead_of_an_image) {
+ELEMENT_TEST(video_instead_of_an_image) {
   const std::string of_two = video(2);
   assert_told("template=" + of_two, {of_two, "is a video", "first frame"});
   assert_told("mask-file=" + of_two + " template=" + save(texture(24, 16), "patch.png"),
               {"is a video"});
   assert_equals_int(messages_of("template=" + video(1)).size(), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(debug_names_the_file_that_failed) {
+ELEMENT_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);
     fail_unless(messages.size() == 1);
@@ -133,18 +129,5 @@ GST_START_TEST(debug_names_the_file_that_failed) {
   assert_from("kernel=none", "cudaxcorr/gstcudaxcorr.cpp");
   assert_from("", "cudaxcorr/process.cpp");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("warnings");
-  TCase* cases = tcase_create("warnings");
-  suite_add_tcase(suite, cases);
-  tcase_add_test(cases, malformed_values_in_a_launch_line);
-  tcase_add_test(cases, refusals_are_told_at_the_first_start);
-  tcase_add_test(cases, no_template);
-  tcase_add_test(cases, video_instead_of_an_image);
-  tcase_add_test(cases, debug_names_the_file_that_failed);
-  return suite;
-}

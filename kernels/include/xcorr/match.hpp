@@ -247,6 +247,7 @@ class XCORR_API Matcher {
   const std::string& tuning() const;
 
  private:
+  friend struct SharedBank;  // of the library: matchers of the same templates share their pixels
   struct Impl;
   explicit Matcher(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -32,6 +32,9 @@ inline constexpr int least_template_side = 4;
 /// Of a template of that size: halved as often as so much is left of it.
 TemplatePyramid pyramid_of(Size size);
 
+/// Twice the distances of the farthest pixel that counts from the centre, plus 1.
+Size extent_of(Size size, const std::vector<std::uint8_t>& mask);
+
 class PoseTemplate {
  public:
   /// For frames of that size. How many levels there are, and how much a score may lose between
@@ -91,7 +94,7 @@ class PoseTemplate {
     std::vector<WarpedTemplateSums> sums;
   };
   /// An image of the top level.
-  struct Image final : LivePixels {
+  struct Image final : TemplatePixels {
     MatrixView view() const override { return pixels; }
     std::uint64_t version() const override { return made; }
 
@@ -151,6 +154,8 @@ class PoseTemplate {
   Result<Images> images_of(std::span<const WarpMap> maps, Stream stream) const;
   /// All of the size of the largest one, so that they have the same centre.
   Result<Images> framed(std::vector<WarpMap> maps, Stream stream) const;
+
+  // In template_top.cpp.
   Result<bool> share_mask(std::vector<WarpMap>& maps, Stream stream) const;
   Status append_scale(int scale, PoseBank& bank, Stream stream);
   Status refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream);
@@ -176,8 +181,8 @@ class PoseTemplate {
   const Variant<stage::Smooth>* smooth_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
   std::vector<TopScale> top_;
-  std::shared_ptr<const LivePixels> live_;  ///< null for templates that do not change
-  std::uint64_t version_ = 0;               ///< of it, that is loaded
+  std::shared_ptr<const TemplatePixels> live_;  ///< null for templates that do not change
+  std::uint64_t version_ = 0;                   ///< of it, that is loaded
 };
 
 }  // namespace xcorr

@@ -5,7 +5,7 @@
 //   Problem    what to compute: a small plain struct, passed by value to kernels
 //   Buffers    where everything lies: a Launch and pointers to inputs (const) and outputs
 //   arguments  calls visit(name, member of Buffers, Extent) for each: what checkcorr iterates
-//   Extra      operations that only its variants have (optional ones: null)
+//   Extra      operations that only its variants have (optional ones: null), if there are any
 // Problem::features() says what a problem requires beyond the plain case. A variant lists the
 // features that it supports and refuses all others, so a new feature is never silently ignored.
 #pragma once
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <xcorr/correlate.hpp>
@@ -164,6 +165,17 @@ bool supports_all(const Problem&, const Device&) {
   return true;
 }
 
+/// Stage::Extra, if there is one.
+struct NoExtra {};
+template <class Stage, class = void>
+struct ExtraOf {
+  using Type = NoExtra;
+};
+template <class Stage>
+struct ExtraOf<Stage, std::void_t<typename Stage::Extra>> {
+  using Type = typename Stage::Extra;
+};
+
 /// What a variant does.
 template <class Stage>
 struct VariantFunctions {
@@ -178,7 +190,7 @@ struct VariantFunctions {
   std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
   /// Null when nothing is kept between calls.
   Result<std::unique_ptr<PlanState>> (*plan)(const Problem&, const Device&) = nullptr;
-  typename Stage::Extra extra = {};
+  typename ExtraOf<Stage>::Type extra = {};
   /// Whether its rank and what was measured hold for a problem: where not, it is chosen only when
   /// requested or when nothing else is able. Null: for all.
   bool (*is_preferred)(const Problem&, const Device&) = nullptr;
@@ -213,9 +225,6 @@ struct Variant : VariantInfo, VariantFunctions<Stage> {
     return this->plan ? this->plan(problem, device) : std::unique_ptr<PlanState>();
   }
 };
-
-/// For stages whose variants have no further operations.
-struct NoExtra {};
 
 /// A family's tables of variants, of one stage or of several; the registry joins them.
 class Family {

@@ -76,8 +76,6 @@ struct Deform {
     visit("vectors", &Buffers::vectors, records<FieldVector>(p.grid.count.area()));
     visit("deformed", &Buffers::deformed, matrices(p.type, p.deformed_size(), p.pitch, 0, 1));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -64,8 +64,6 @@ struct Fit {
     visit("measured", &Buffers::measured, records<FieldVector>(p.count));
     visit("vectors", &Buffers::vectors, records<FieldVector>(p.count));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -192,8 +192,6 @@ struct Predict {
     visit("windows", &Buffers::windows, records<InterrogationWindow>(p.to.count.area()));
     visit("bends", &Buffers::bends, records<FieldBend>(p.bent ? p.to.count.area() : 0));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

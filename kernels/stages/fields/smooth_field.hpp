@@ -116,8 +116,6 @@ struct SmoothField {
           records<FieldNeighbours>(p.explicit_places ? p.grid.area() : 0));
     visit("smoothed", &Buffers::smoothed, records<FieldVector>(p.grid.area()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

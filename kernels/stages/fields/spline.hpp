@@ -190,8 +190,6 @@ struct Spline {
     visit("pixels", &Buffers::pixels, matrices(p.type, p.size, p.pitch, 0, 1));
     visit("coefficients", &Buffers::coefficients, elements(ElementType::f32, p.size.area()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -223,8 +223,6 @@ struct Validate {
           records<FieldNeighbours>(p.explicit_places ? p.grid.area() : 0));
     visit("validated", &Buffers::validated, records<FieldVector>(p.grid.area()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

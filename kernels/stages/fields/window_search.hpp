@@ -184,8 +184,6 @@ struct WindowSearch {
           elements(ElementType::f32, p.pairs > 1 && p.pair > 0 ? places : 0));
     visit("next_sums", &Buffers::next_sums, elements(ElementType::f32, p.pairs > 1 ? places : 0));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

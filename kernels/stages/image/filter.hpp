@@ -86,8 +86,6 @@ struct Filter {
     visit("images", &Buffers::images, matrices(p.type, p.size, p.pitch, p.stride, p.count));
     visit("filtered", &Buffers::filtered, elements(p.type, p.count * p.stride_out()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -71,8 +71,6 @@ struct Luma {
     visit("luma", &Buffers::luma,
           Extent{std::max(p.parts - 1, 0) * p.luma_stride + p.size.height * p.luma_pitch});
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

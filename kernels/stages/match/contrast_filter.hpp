@@ -38,8 +38,6 @@ struct ContrastFilter {
     visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
     visit("contrast_filtered", &Buffers::contrast_filtered, scores_of(p.correlate));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace xcorr::stage

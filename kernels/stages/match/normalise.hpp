@@ -68,8 +68,6 @@ struct Normalise {
     visit("product_error", &Buffers::product_error, records<float>(1));
     visit("scores", &Buffers::scores, scores_of(p.correlate));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

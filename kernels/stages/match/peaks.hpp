@@ -90,8 +90,6 @@ struct Peaks {
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
   }
-
-  using Extra = NoExtra;
 };
 
 /// A threshold that all scores reach.
@@ -147,8 +145,6 @@ struct Refine {
     visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));
     visit("peak_counts", &Buffers::peak_counts, records<std::uint32_t>(p.correlate.rights));
   }
-
-  using Extra = NoExtra;
 };
 
 struct Search {

@@ -211,8 +211,6 @@ struct SubpixelRefine {
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("fits", &Buffers::fits, records<FittedPlace>(p.slots()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

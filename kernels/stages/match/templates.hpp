@@ -62,8 +62,6 @@ struct TemplateSums {
     visit("operands", &Buffers::operands, p.has_operands() ? pixels : Extent{0, size_of(p.type)});
     visit("template_sums", &Buffers::template_sums, records<xcorr::TemplateSums>(p.count));
   }
-
-  using Extra = NoExtra;
 };
 
 struct Blend {
@@ -94,8 +92,6 @@ struct Blend {
     visit("next_averages", &Buffers::next_averages, elements(ElementType::f32, p.size.area()));
     visit("blended", &Buffers::blended, elements(p.type, p.size.area()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

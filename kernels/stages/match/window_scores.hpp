@@ -30,8 +30,6 @@ struct WindowScores {
     visit("product_error", &Buffers::product_error, records<float>(1));
     visit("scores", &Buffers::scores, scores_of(p.correlate));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace xcorr::stage

@@ -66,8 +66,6 @@ struct WindowSums {
     visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
     visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -136,8 +136,6 @@ struct CoarseSearch {
           records<xcorr::TemplateSums>(p.correlate.rights));
     visit("best", &Buffers::best, records<CoarseKey>(p.correlate.rights * p.cells().count()));
   }
-
-  using Extra = NoExtra;
 };
 
 struct SelectCandidates {
@@ -173,8 +171,6 @@ struct SelectCandidates {
     visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.choice.most));
     visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
   }
-
-  using Extra = NoExtra;
 
   XCORR_HD static PoseCandidate candidate_of(CoarseKey key, const CoarseCells& cells,
                                              const CollectCandidates::Source* sources) {

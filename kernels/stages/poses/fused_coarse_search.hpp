@@ -34,8 +34,6 @@ struct FusedCoarseSearch {
           records<xcorr::TemplateSums>(p.correlate.rights));
     visit("best", &Buffers::best, records<CoarseKey>(p.correlate.rights * p.cells().count()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace xcorr::stage

@@ -114,8 +114,6 @@ struct LocalRescore {
     visit("found", &Buffers::found, records<RescoredPlace>(std::int64_t{p.count} * p.tries()));
   }
 
-  using Extra = NoExtra;
-
   /// A pose to be scored, and twice the coordinates of where its centre is expected.
   struct Try {
     PoseIndex pose;

@@ -69,8 +69,6 @@ struct PoseRefine {
     visit("starts", &Buffers::starts, records<RefinedPose>(p.count));
     visit("refinements", &Buffers::refinements, records<PoseRefinement>(p.count));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace xcorr::stage

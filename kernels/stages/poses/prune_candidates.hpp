@@ -113,8 +113,6 @@ struct CollectCandidates {
     visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
     visit("starts", &Buffers::starts, records<RefinedPose>(p.level == 0 ? p.choice.most : 0));
   }
-
-  using Extra = NoExtra;
 };
 
 struct PruneCandidates {
@@ -158,8 +156,6 @@ struct PruneCandidates {
     visit("kept_count", &Buffers::kept_count, records<std::int32_t>(1));
     visit("starts", &Buffers::starts, records<RefinedPose>(p.level == 0 ? p.choice.most : 0));
   }
-
-  using Extra = NoExtra;
 
   /// The candidate at the best of its tries, not yet below `no_similarity` if one is inside.
   XCORR_HD static PoseCandidate best_of(const Problem& p, const Buffers& b, int index) {

@@ -53,8 +53,6 @@ struct PyramidDown {
           matrices(p.type, {2 * p.half.width, 2 * p.half.height}, p.pitch, 0, 1));
     visit("halved", &Buffers::halved, matrices(p.type, p.half, p.half_pitch, 0, 1));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

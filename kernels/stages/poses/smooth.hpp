@@ -104,8 +104,6 @@ struct Smooth {
     visit("counted", &Buffers::counted, elements(ElementType::u8, p.size.area()));
     visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

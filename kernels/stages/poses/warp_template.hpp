@@ -262,8 +262,6 @@ struct WarpTemplate {
     visit("masks", &Buffers::masks, elements(ElementType::u8, pixels));
     visit("sums", &Buffers::sums, records<WarpedTemplateSums>(p.count));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -86,8 +86,6 @@ struct Crop {
           records<std::uint8_t>(std::int64_t{p.images} * tracker::window_size *
                                 tracker::window_size));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

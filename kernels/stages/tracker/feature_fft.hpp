@@ -57,8 +57,6 @@ struct FeatureFft {
     visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
     visit("spectra", &Buffers::spectra, records<float>(windows * tracker::spectrum_floats));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -140,8 +140,6 @@ struct FeatureMaps {
           records<float>(std::int64_t{p.windows} * tracker::cells * tracker::channels));
     visit("energies", &Buffers::energies, records<double>(std::int64_t{p.windows} * tracker::grid));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

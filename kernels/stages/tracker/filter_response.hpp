@@ -121,8 +121,6 @@ struct FilterResponse {
     visit("priors", &Buffers::priors, records<float>(windows * tracker::cells));
     visit("response_peaks", &Buffers::response_peaks, records<tracker::ResponsePeak>(p.windows));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

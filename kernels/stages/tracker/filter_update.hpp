@@ -95,8 +95,6 @@ struct FilterUpdate {
     visit("next_means", &Buffers::next_means, records<float>(p.filters * spectrum));
     visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
   }
-
-  using Extra = NoExtra;
 };
 
 }  // namespace stage

@@ -11,9 +11,6 @@ namespace {
 
 class DeformTest final : public StageTest<xcorr::stage::Deform> {
   bool concerns(const Case& c) const override { return is_fielded(c) && !has_explicit_places(c); }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && is_fielded(c, trial);
-  }
   Problem problem(const Scenario& scenario) const override { return problem_of(scenario.test); }
   static Problem problem_of(const Case& c) {
     const Size most{(c.left.width + 2) / 3, (c.left.height + 2) / 3}, grid = field_grid_of(c);

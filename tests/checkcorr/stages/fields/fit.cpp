@@ -14,9 +14,6 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
   bool concerns(const Case& c) const override {
     return is_fielded(c) && c.fill == Fill::reals && c.left.width >= 20 && c.left.height >= 20;
   }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && is_fielded(c, trial);
-  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     const int which = c.right.width + c.right.height + c.left.width;

@@ -15,7 +15,6 @@ using xcorr::InterrogationWindow;
 
 class PredictTest final : public StageTest<xcorr::stage::Predict> {
   bool concerns(const Case& c) const override { return is_fielded(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     const bool explicit_places = has_explicit_places(scenario.test);
     Size grid = field_grid_of(scenario.test);

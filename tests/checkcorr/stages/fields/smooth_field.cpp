@@ -11,7 +11,6 @@ namespace {
 
 class SmoothFieldTest final : public StageTest<xcorr::stage::SmoothField> {
   bool concerns(const Case& c) const override { return is_fielded(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     return {field_grid_of(scenario.test), scenario.test.left.height % 2 ? 0.4F : 0.9F,
             has_explicit_places(scenario.test),

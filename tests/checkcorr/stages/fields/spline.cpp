@@ -9,10 +9,6 @@ namespace checkcorr {
 namespace {
 
 class SplineTest final : public StageTest<xcorr::stage::Spline> {
-  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && !trial.method && !trial.centred;
-  }
   Problem problem(const Scenario& scenario) const override { return spline_problem(scenario.test); }
   xcorr::Status prepare(Scenario& scenario) const override {
     set_spline_inputs(scenario);

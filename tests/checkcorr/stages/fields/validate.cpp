@@ -12,7 +12,6 @@ namespace {
 
 class ValidateTest final : public StageTest<xcorr::stage::Validate> {
   bool concerns(const Case& c) const override { return is_fielded(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     const int which = scenario.test.left.height % 3;
     return {field_grid_of(scenario.test),

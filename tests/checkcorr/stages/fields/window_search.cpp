@@ -13,7 +13,6 @@ namespace {
 
 class WindowSearchTest final : public StageTest<xcorr::stage::WindowSearch> {
   bool concerns(const Case& c) const override { return is_fielded(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     const int which = c.left.width + c.right.height;

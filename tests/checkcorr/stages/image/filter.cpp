@@ -37,9 +37,6 @@ void compare_filtered(Comparison& comparison, const Truth& t, const Values& got)
 
 class FilterTest final : public StageTest<xcorr::stage::Filter> {
   bool concerns(const Case& c) const override { return c.filter; }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && !trial.method && !trial.centred;
-  }
   Problem problem(const Scenario& scenario) const override {
     const xcorr::Problem p = problem_of(scenario.test);
     return {p.type,        p.left, p.shifts, p.lefts,          p.left_pitch,

@@ -13,9 +13,6 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
   bool concerns(const Case& c) const override {
     return !c.filter && c.type == ElementType::u8 && is_matching(c) && c.left.width >= 4;
   }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && !trial.method && !trial.centred;
-  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     const int bytes = 2 + (c.left.width + c.left.height + c.right.width) % 3;

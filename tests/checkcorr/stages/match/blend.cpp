@@ -11,7 +11,6 @@ namespace checkcorr {
 namespace {
 
 class BlendTest final : public StageTest<xcorr::stage::Blend> {
-  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && !trial.method && is_usual(c, trial);
   }

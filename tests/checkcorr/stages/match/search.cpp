@@ -7,7 +7,6 @@ namespace checkcorr {
 namespace {
 
 class SearchTest final : public StageTest<xcorr::stage::Search> {
-  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && trial.method && is_usual(c, trial);
   }

@@ -12,7 +12,6 @@ namespace {
 using xcorr::FittedPlace;
 
 class SubpixelRefineTest final : public StageTest<xcorr::stage::SubpixelRefine> {
-  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && trial.method == xcorr::Method::ccoeff_normed && is_usual(c, trial);
   }

@@ -35,7 +35,6 @@ void compare_operands(Comparison& comparison, const Truth& t, const Values& got)
 }
 
 class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
-  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && c.planes == 1 && !trial.method && is_usual(c, trial);
   }

@@ -59,9 +59,6 @@ class FusedCoarseSearchTest final : public CellsTest<xcorr::stage::FusedCoarseSe
 
 class SelectCandidatesTest final : public StageTest<xcorr::stage::SelectCandidates> {
   bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && is_posed(c, trial);
-  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     // Many images of few cells, or few of many.

@@ -14,7 +14,6 @@ using xcorr::RescoredPlace;
 
 class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
   bool concerns(const Case& c) const override { return is_posed(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     // A method and a level a case, so that each gets its share.

@@ -20,9 +20,6 @@ class PoseRefineTest final : public StageTest<xcorr::stage::PoseRefine> {
   bool concerns(const Case& c) const override {
     return is_posed(c) && c.left.width >= 24 && c.left.height >= 24;
   }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && is_posed(c, trial);
-  }
   Problem problem(const Scenario& scenario) const override {
     const int which = scenario.test.right.width % 4;
     // On a GPU several blocks share a large template.

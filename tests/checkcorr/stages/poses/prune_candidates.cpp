@@ -13,9 +13,6 @@ using xcorr::PoseCandidate;
 
 class CollectCandidatesTest final : public StageTest<xcorr::stage::CollectCandidates> {
   bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && is_posed(c, trial);
-  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     return {c.left.width % 2 == 1,
@@ -55,9 +52,6 @@ class CollectCandidatesTest final : public StageTest<xcorr::stage::CollectCandid
 
 class PruneCandidatesTest final : public StageTest<xcorr::stage::PruneCandidates> {
   bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && is_posed(c, trial);
-  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     return {c.left.width % 2 == 1, pose_grid(c).steps(), level_of(c), 40, choice_of(c), c.polarity};

@@ -11,9 +11,6 @@ class PyramidDownTest final : public StageTest<xcorr::stage::PyramidDown> {
   bool concerns(const Case& c) const override {
     return !c.filter && is_matching(c) && c.left.width >= 2 && c.left.height >= 2;
   }
-  bool takes(const Case& c, const Trial& trial) const override {
-    return concerns(c) && !trial.method && !trial.centred;
-  }
   Problem problem(const Scenario& scenario) const override {
     const xcorr::Size half = xcorr::half_of(scenario.test.left);
     const auto element = static_cast<std::int64_t>(size_of(scenario.test.type));

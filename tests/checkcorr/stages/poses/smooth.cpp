@@ -9,7 +9,6 @@ namespace {
 
 class SmoothTest final : public StageTest<xcorr::stage::Smooth> {
   bool concerns(const Case& c) const override { return is_posed(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     return {scenario.test.right, scenario.test.type};
   }

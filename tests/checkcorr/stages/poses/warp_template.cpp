@@ -9,7 +9,6 @@ namespace {
 
 class WarpTemplateTest final : public StageTest<xcorr::stage::WarpTemplate> {
   bool concerns(const Case& c) const override { return is_posed(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     return warp_template_problem(scenario);
   }

@@ -8,7 +8,6 @@ namespace {
 
 class CropTest final : public StageTest<xcorr::stage::Crop> {
   bool concerns(const Case& c) const override { return is_tracked(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     const auto frame = feature_maps_problem(scenario);
     return {frame.frame, frame.part, frame.pitch, frame.layout, tracked_windows};

@@ -9,7 +9,6 @@ namespace {
 
 class FeatureMapsTest final : public StageTest<xcorr::stage::FeatureMaps> {
   bool concerns(const Case& c) const override { return is_tracked(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     return feature_maps_problem(scenario);
   }

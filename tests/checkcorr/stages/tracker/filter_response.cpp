@@ -11,7 +11,6 @@ namespace {
 
 class FilterResponseTest final : public StageTest<xcorr::stage::FilterResponse> {
   bool concerns(const Case& c) const override { return is_tracked(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
   Problem problem(const Scenario&) const override { return {tracked_windows, tracked_filters}; }
   xcorr::Status prepare(Scenario& scenario) const override {
     if (auto s = make_filters(scenario); !s.ok()) return s;

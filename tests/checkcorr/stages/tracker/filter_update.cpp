@@ -8,7 +8,6 @@ namespace {
 
 class FilterUpdateTest final : public StageTest<xcorr::stage::FilterUpdate> {
   bool concerns(const Case& c) const override { return is_tracked(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
   Problem problem(const Scenario&) const override { return {2, tracked_filters}; }
   xcorr::Status prepare(Scenario& scenario) const override { return make_filters(scenario); }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// From where the descent ended to peaks.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "match/poses/overlap.hpp"
+#include "match/poses/plan.hpp"
+
+namespace xcorr {
+namespace {
+
+constexpr double degree = std::numbers::pi / 180;
+
+/// Moves a pose from where it was scored to where least squares led, at most to the border of the
+/// range. The place that belongs to a pose past the border need not be that of the border.
+void settle(const PoseGrid& grid, const RefinedPose& refined, Pose& pose) {
+  pose.angle = grid.angle_in_range(std::atan2(refined.sine, refined.cosine)) / degree;
+  pose.scale = grid.scale_in_range(refined.scale);
+  if (!grid.contains(refined) &&
+      std::max(std::abs(refined.x - pose.center_x), std::abs(refined.y - pose.center_y)) > 1)
+    return;
+  pose.center_x = refined.x;
+  pose.center_y = refined.y;
+}
+
+}  // namespace
+
+void PosePlan::collect(std::vector<Peak>& peaks) const {
+  peaks.clear();
+  if (region_.empty()) return;
+  for (std::uint32_t i = 0; i < searches_.size(); ++i) {
+    std::vector<Found> found;
+    for (const PoseDescent::End& end : searches_[i].descent.ends())
+      if (!is_cut_off(searches_[i], end)) found.push_back(found_at(searches_[i], end));
+    for (const Found& one : suppressed(std::move(found))) peaks.push_back(peak_of(i, one));
+  }
+}
+
+bool PosePlan::is_cut_off(const Search& search, const PoseDescent::End& end) const {
+  if (end.refinement.is_refined && end.rescored.is_inside) return false;
+  if (!search.templ.can_be_aligned()) return false;
+  const PoseCandidate& candidate = end.candidate;
+  const WarpMap image = search.templ.grid().map(0, candidate.pose);
+  const RescorePlace place{image.width, image.height, candidate.twice_x, candidate.twice_y};
+  const int left = region_.x + place.left(), top = region_.y + place.top();
+  return left < 1 || top < 1 || left + place.width >= frame_.width ||
+         top + place.height >= frame_.height;
+}
+
+PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {
+  const PoseGrid& grid = search.templ.grid();
+  const auto& [candidate, refinement, rescored] = end;
+  const auto pose_at = [&](const auto& place, int level) {
+    return Pose{0.5 * place.twice_x, 0.5 * place.twice_y, grid.angle(level, place.pose) / degree,
+                grid.scale(level, place.pose)};
+  };
+  Found found{candidate.score, candidate.similarity, pose_at(candidate, 0)};
+  if (rescored.is_inside && refinement.is_refined) {
+    Found settled{rescored.score,
+                  similarity_of(info(settings_.method).minimum, settings_.polarity, rescored.score),
+                  pose_at(rescored, PoseSteps::lowest)};
+    const bool in_range = grid.contains(refinement.pose);
+    if (settings_.subpixel != Subpixel::none) settle(grid, refinement.pose, settled.pose);
+    // Past the range's border least squares say little of what is best in it.
+    if (in_range || settled.similarity >= found.similarity) found = settled;
+  }
+  Pose& pose = found.pose;
+  pose.angle = std::remainder(pose.angle, 360);
+  const Size size = search.templ.size();
+  pose.width = pose.scale * size.width;
+  pose.height = pose.scale * size.height;
+  return found;
+}
+
+std::vector<PosePlan::Found> PosePlan::suppressed(std::vector<Found> found) const {
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Found::similarity);
+  std::vector<Found> kept;
+  const double distance = settings_.min_peak_distance;
+  for (const Found& one : found) {
+    if (static_cast<int>(kept.size()) == settings_.max_peaks ||
+        one.similarity < settings_.threshold)
+      break;
+    const bool hidden = std::ranges::any_of(kept, [&](const Found& other) {
+      return (std::abs(one.pose.center_x - other.pose.center_x) < distance &&
+              std::abs(one.pose.center_y - other.pose.center_y) < distance) ||
+             overlap_of(one.pose, other.pose) > settings_.poses.max_overlap;
+    });
+    if (!hidden) kept.push_back(one);
+  }
+  return kept;
+}
+
+Peak PosePlan::peak_of(std::uint32_t index, const Found& found) const {
+  Pose pose = found.pose;
+  pose.center_x += region_.x;
+  pose.center_y += region_.y;
+  const double angle = pose.angle * degree;
+  const double cosine = std::abs(std::cos(angle)), sine = std::abs(std::sin(angle));
+  const double width = cosine * pose.width + sine * pose.height;
+  const double height = sine * pose.width + cosine * pose.height;
+  return {index,
+          pose.center_x - 0.5 * (width - 1),
+          pose.center_y - 0.5 * (height - 1),
+          static_cast<int>(std::lround(width)),
+          static_cast<int>(std::lround(height)),
+          oriented(settings_.polarity, found.score),
+          found.similarity,
+          pose,
+          is_inverted(settings_.polarity, found.score)};
+}
+
+}  // namespace xcorr
