@@ -76,7 +76,7 @@ const Peak& at(const Found& found, double x, double y) {
   return found.peaks.front();
 }
 
-GST_START_TEST(between_detections_it_is_followed) {
+ELEMENT_TEST(between_detections_it_is_followed) {
   Following element;
   guint64 car_id = 0, man_id = 0;
   for (int i = 0; i < 60; ++i) {
@@ -97,10 +97,9 @@ GST_START_TEST(between_detections_it_is_followed) {
     if (i % 5 == 0) assert_at(of_car, car.x, car.y);
   }
 }
-GST_END_TEST
 
 /// Where they meet one hides the other, which the detector then does not see.
-GST_START_TEST(who_passes_whom) {
+ELEMENT_TEST(who_passes_whom) {
   Following element;
   std::map<unsigned, guint64> ids;
   for (int i = 0; i < 50; ++i) {
@@ -122,10 +121,9 @@ GST_START_TEST(who_passes_whom) {
     }
   }
 }
-GST_END_TEST
 
 /// It is found by what it looks like, not by where it was.
-GST_START_TEST(back_elsewhere) {
+ELEMENT_TEST(back_elsewhere) {
   Following element("min-frames-for-lost=3");
   const Thing other{240, 140, 9};
   guint64 id = 0, id_of_other = 0;
@@ -140,10 +138,9 @@ GST_START_TEST(back_elsewhere) {
   assert_equals_uint64(at(found, 150, 90).id, id);
   assert_equals_uint64(at(found, 240, 140).id, id_of_other);
 }
-GST_END_TEST
 
 /// A filter alone would stay on the ground that it has learnt.
-GST_START_TEST(what_is_gone_is_lost) {
+ELEMENT_TEST(what_is_gone_is_lost) {
   Following element;
   const Thing other{240, 140, 9};
   for (int i = 0; i < 20; ++i) element.see({{60, 40, 7}, other});
@@ -154,9 +151,8 @@ GST_START_TEST(what_is_gone_is_lost) {
   for (const Peak& peak : found.peaks) lost += peak.lost;
   assert_equals_int(lost, 1);
 }
-GST_END_TEST
 
-GST_START_TEST(no_more_than_max_targets) {
+ELEMENT_TEST(no_more_than_max_targets) {
   Following element("max-targets=2");
   const std::initializer_list<Thing> things = {
       {10, 10, 7}, {100, 20, 8}, {200, 120, 9}, {60, 140, 10, "man"}};
@@ -165,10 +161,9 @@ GST_START_TEST(no_more_than_max_targets) {
     assert_equals_int(found.peaks.size(), 3);  // two of one label, one of the other
   }
 }
-GST_END_TEST
 
 /// Boxes outside, of no size, of the whole frame, twice; not sure, or no number at all; thousands.
-GST_START_TEST(bad_detections) {
+ELEMENT_TEST(bad_detections) {
   Following element;
   const Thing car{60, 40, 7};
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -194,10 +189,9 @@ GST_START_TEST(bad_detections) {
   const Found found = element.find(detected_in(frame_of({car}), many));
   fail_unless(found.peaks.size() <= 128, "%d targets", static_cast<int>(found.peaks.size()));
 }
-GST_END_TEST
 
 /// Its own results are no detections of another element behind it.
-GST_START_TEST(results_are_no_detections) {
+ELEMENT_TEST(results_are_no_detections) {
   Following element;
   const Thing car{60, 40, 7};
   GstBuffer* out = element.pass(detected_in(frame_of({car}), all_of({car})));
@@ -215,9 +209,8 @@ GST_START_TEST(results_are_no_detections) {
   Following second;
   assert_equals_int(second.find(out).peaks.size(), 1);
 }
-GST_END_TEST
 
-GST_START_TEST(switched_on_and_off) {
+ELEMENT_TEST(switched_on_and_off) {
   const Thing car{60, 40, 7};
   Finder element("threshold=0.9 subpixel=none template=" +
                  save(texture(width, height, 7), "car.png"));
@@ -228,39 +221,21 @@ GST_START_TEST(switched_on_and_off) {
   for (int i = 0; i < 3; ++i) assert_equals_uint64(see().at(0).id, 1);
   GstMessage* warning = element.message(GST_MESSAGE_WARNING);
   const std::string text = text_of(warning, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-  fail_unless(text.find("track-detections") != std::string::npos, "%s", text.c_str());
+  assert_contains(text, "track-detections");
   element.set("track-detections", "false");
   assert_equals_uint64(see().at(0).id, 0);
   assert_text(see().at(0).label, "car");
 }
-GST_END_TEST
 
 /// Filters are of 8 bits.
-GST_START_TEST(deep_frames_pass) {
+ELEMENT_TEST(deep_frames_pass) {
   Finder element("track-detections=true");
   element.set_format(GST_VIDEO_FORMAT_GRAY16_LE, frame_width, frame_height);
   const Found found = element.find(make_frame(GST_VIDEO_FORMAT_GRAY16_LE, frame_of({{60, 40, 7}})));
   fail_unless(!found.analysed);
   const std::string text =
       text_of(element.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-  fail_unless(text.find("8 bits") != std::string::npos, "%s", text.c_str());
+  assert_contains(text, "8 bits");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* s = suite_create("detections");
-  TCase* tc = tcase_create("detections");
-  suite_add_tcase(s, tc);
-  tcase_add_test(tc, between_detections_it_is_followed);
-  tcase_add_test(tc, who_passes_whom);
-  tcase_add_test(tc, back_elsewhere);
-  tcase_add_test(tc, what_is_gone_is_lost);
-  tcase_add_test(tc, no_more_than_max_targets);
-  tcase_add_test(tc, bad_detections);
-  tcase_add_test(tc, results_are_no_detections);
-  tcase_add_test(tc, switched_on_and_off);
-  tcase_add_test(tc, deep_frames_pass);
-  return s;
-}

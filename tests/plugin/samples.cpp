@@ -55,7 +55,7 @@ std::string text_of(const Found& found) {
   return text;
 }
 
-GST_START_TEST(one_peak_at_a_place) {
+ELEMENT_TEST(one_peak_at_a_place) {
   const Thing thing;
   Finder finder("threshold=0.6 subpixel=none max-peaks=3");
   add_file(finder, thing.day_file, "gate");
@@ -66,9 +66,8 @@ GST_START_TEST(one_peak_at_a_place) {
   paste(both, thing.mixed(30), 200, 90);
   assert_text(text_of(finder.find(both)), "gate/day 40,30 gate/night 200,90");
 }
-GST_END_TEST
 
-GST_START_TEST(max_peaks_counts_for_all_samples) {
+ELEMENT_TEST(max_peaks_counts_for_all_samples) {
   const Thing thing;
   Finder finder("threshold=0.6 subpixel=none max-peaks=1");
   add_file(finder, thing.day_file, "gate");
@@ -77,10 +76,9 @@ GST_START_TEST(max_peaks_counts_for_all_samples) {
   paste(both, thing.night, 200, 90);
   assert_text(text_of(finder.find(both)), "gate/night 200,90");
 }
-GST_END_TEST
 
 /// What nobody has labelled may show anything.
-GST_START_TEST(other_labels_are_other_things) {
+ELEMENT_TEST(other_labels_are_other_things) {
   const Thing thing;
   Finder finder("threshold=0.6 subpixel=none max-peaks=1 templates=" +
                 array_of({thing.day_file, thing.night_file}));
@@ -99,10 +97,9 @@ GST_START_TEST(other_labels_are_other_things) {
   }
   assert_text(text_of(capturing.find(both)), "captured/captured 40,30 captured/captured 200,90");
 }
-GST_END_TEST
 
 /// By day it is one sample, by night the other, and between both.
-GST_START_TEST(samples_share_a_track) {
+ELEMENT_TEST(samples_share_a_track) {
   const Thing thing;
   for (const char* tracker : {"template", "filter"}) {
     Finder finder(std::string("track=true subpixel=none threshold=0.6 search-margin=12 "
@@ -124,10 +121,9 @@ GST_START_TEST(samples_share_a_track) {
     }
   }
 }
-GST_END_TEST
 
 /// A track goes on when the sample that it was found by is removed.
-GST_START_TEST(a_sample_goes_and_its_track_stays) {
+ELEMENT_TEST(a_sample_goes_and_its_track_stays) {
   const Thing thing;
   Finder finder(
       "track=true tracker=template subpixel=none threshold=0.6 search-margin=12 template-update=0");
@@ -142,18 +138,5 @@ GST_START_TEST(a_sample_goes_and_its_track_stays) {
   assert_track(peak, 1, "tracked");
   assert_text(peak.sample, "night");
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* s = suite_create("samples");
-  TCase* tc = tcase_create("samples");
-  suite_add_tcase(s, tc);
-  tcase_add_test(tc, one_peak_at_a_place);
-  tcase_add_test(tc, max_peaks_counts_for_all_samples);
-  tcase_add_test(tc, other_labels_are_other_things);
-  tcase_add_test(tc, samples_share_a_track);
-  tcase_add_test(tc, a_sample_goes_and_its_track_stays);
-  return s;
-}

@@ -14,6 +14,9 @@ namespace fs = std::filesystem;
 
 constexpr int frame_width = 160, frame_height = 120;
 
+/// Times 20 ms: how long a busy machine may take to tell of a change.
+constexpr int patience = 1500;
+
 /// A folder and a scene of which the images are parts.
 struct Folder {
   Gray scene = texture(frame_width, frame_height);
@@ -57,13 +60,13 @@ class Watching : public Finder {
   /// Once a change of the folder has been taken over.
   void assert_found(const std::string& expected) {
     std::string last;
-    for (int i = 0; i < 200 && (last = found()) != expected; ++i)
+    for (int i = 0; i < patience && (last = found()) != expected; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     assert_text(last, expected);
   }
   void assert_warning(GQuark domain, int code, const std::string& part) {
     GstMessage* warning = nullptr;
-    for (int i = 0; i < 200 && !(warning = message(GST_MESSAGE_WARNING)); ++i)
+    for (int i = 0; i < patience && !(warning = message(GST_MESSAGE_WARNING)); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const std::string text = text_of(warning, domain, code);
     fail_unless(text.find(part) != std::string::npos, "%s", text.c_str());
