@@ -50,8 +50,8 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
                               1, count, valid_shifts(region, size));
   p.correlate.planes = planes_of(settings);
   p.products = p.correlate.output_type();
-  p.method = settings.method;
-  p.contrast = {settings.polarity, settings.min_contrast};
+  p.method = method_of(settings);
+  p.contrast = contrast_of(settings);
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
   p.masking = masking_of(group.mask, size);
@@ -76,20 +76,25 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
                                   bool is_coarse,
                                   const stage::Search::PruningBound& pruning_bound) {
   MatchPlan plan(device, type, frame, settings);
+  if (settings.match_on == MatchOn::edges)
+    if (Status s = plan.make_edges(bank, stream); !s.ok()) return s;
+  const std::vector<BankTemplate>& compared = plan.edge_bank_ ? plan.edge_bank_->bank() : bank;
+  Size read = plan.edges_ ? plan.edges_->max_read() : plan.region_.size();
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
-    auto filter = Prefilter::make(device, type, frame, plan.region_.size(),
-                                  settings.prefilter_sigma, planes_of(settings));
+    auto filter =
+        Prefilter::make(device, type, frame, read, settings.prefilter_sigma, planes_read(settings));
     if (!filter.ok()) return filter.status();
     plan.prefilter_ = std::move(filter.value());
+    read = plan.prefilter_->max_read();
   }
 
-  for (const auto& [key, members] : groups_of(bank, plan.region_.size())) {
+  for (const auto& [key, members] : groups_of(compared, plan.region_.size(), settings)) {
     const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
     MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
     problem.is_coarse = is_coarse;
     problem.pruning_bound = pruning_bound;
-    if (Status s = plan.add_group(bank, members, problem,
+    if (Status s = plan.add_group(compared, members, problem,
                                   own == kernels.end() ? settings.kernel : own->second);
         !s.ok())
       return s;
@@ -100,13 +105,22 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     return s;
   if (is_coarse)
     if (Status s = plan.prepare_coarse_search(stream); !s.ok()) return s;
-  auto reader = FrameReader::make(
-      device, type, plan.prefilter_ ? plan.prefilter_->max_read() : plan.region_.size(), true,
-      planes_of(settings));
+  auto reader = FrameReader::make(device, type, read, true, planes_read(settings));
   if (!reader.ok()) return reader.status();
   plan.reader_ = std::move(reader.value());
-  if (Status s = plan.finish(bank, stream, memory); !s.ok()) return s;
+  if (Status s = plan.finish(compared, stream, memory); !s.ok()) return s;
   return plan;
+}
+
+Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream stream) {
+  auto templates = EdgeBank::make(device_, bank, settings_, stream);
+  if (!templates.ok()) return templates.status();
+  edge_bank_ = std::move(templates.value());
+  if (region_.empty()) return {};
+  auto maker = EdgeMaker::make(device_, frame_, region_.size(), edge_rule(settings_));
+  if (!maker.ok()) return maker.status();
+  edges_ = std::move(maker.value());
+  return {};
 }
 
 Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
@@ -135,8 +149,9 @@ Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
 Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
                             const std::vector<std::uint32_t>& members, const MatchProblem& problem,
                             const std::string& kernel) {
-  auto group =
-      TemplateGroup::make(device_, bank, members, problem, kernel, settings_.prefilter_sigma);
+  // Templates have been smoothed before their edges were made.
+  const double sigma = edge_bank_ ? 0 : settings_.prefilter_sigma;
+  auto group = TemplateGroup::make(device_, bank, members, problem, kernel, sigma);
   if (!group.ok()) return group.status();
   seconds_ += group.value().seconds();
   groups_.push_back(std::move(group.value()));
@@ -228,7 +243,8 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.approximate != settings_.approximate ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
-      settings.budget != settings_.budget || settings.match_on != settings_.match_on)
+      settings.budget != settings_.budget || settings.match_on != settings_.match_on ||
+      settings.edge_contrast != settings_.edge_contrast)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;
@@ -259,18 +275,25 @@ Status MatchPlan::mark(const std::vector<bool>& wanted, Stream stream) {
 }
 
 Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
-  auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
-  return rows.ok() && prefilter_ ? prefilter_->run(rows.value(), region_, stream) : rows;
+  const Rect seen = edges_ ? edges_->reads(region_) : region_;
+  auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(seen) : seen, stream);
+  if (rows.ok() && prefilter_) rows = prefilter_->run(rows.value(), seen, stream);
+  if (rows.ok() && edges_) rows = edges_->run(rows.value(), region_, stream);
+  return rows;
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {
   return {rows.data,
           rows.pitch,
           rows.plane,
-          settings_.method,
+          method_of(settings_),
           settings_.threshold,
           settings_.subpixel,
           settings_.subpixel_threshold};
+}
+
+Status MatchPlan::refresh(Stream stream) {
+  return edge_bank_ ? edge_bank_->refresh(stream) : Status();
 }
 
 Status MatchPlan::settled(Status status, Stream stream) {
@@ -285,6 +308,7 @@ Status MatchPlan::settled(Status status, Stream stream) {
 
 Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
   if (groups_.empty()) return {};
+  if (Status s = refresh(stream); !s.ok()) return s;
   return settled(enqueue_groups(read(frame, stream), stream), stream);
 }
 
@@ -324,6 +348,7 @@ Status MatchPlan::enqueue_lanes(const MatchFrame& frame, Stream stream) {
 
 Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, Stream stream) {
   if (groups_.empty()) return {};
+  if (Status s = refresh(stream); !s.ok()) return s;
   const auto rows = read(frame, stream);
   if (!rows.ok()) return rows.status();
   TemplateGroup& group = groups_.front();
@@ -371,7 +396,7 @@ void MatchPlan::to_similarity(std::vector<float>& scores) const {
   if (groups_.empty()) return;
   const Similarity similarity = similarity_of(0, 0);
   for (float& score : scores)
-    score = static_cast<float>(similarity.of(oriented(settings_.polarity, score)));
+    score = static_cast<float>(similarity.of(oriented(contrast_of(settings_).polarity, score)));
 }
 
 bool MatchPlan::fits(std::uint32_t index) const {
@@ -387,7 +412,7 @@ TemplateSums MatchPlan::sums_of(std::size_t group, std::size_t member) const {
 }
 
 Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const {
-  return {settings_.method, double(groups_[group].problem().pixels()), sums_of(group, member)};
+  return {method_of(settings_), double(groups_[group].problem().pixels()), sums_of(group, member)};
 }
 
 PartCorner MatchPlan::origin_of(std::size_t member) const {
@@ -396,11 +421,12 @@ PartCorner MatchPlan::origin_of(std::size_t member) const {
 
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
-  const bool minimum = info(settings_.method).minimum;
+  const Method method = method_of(settings_);
+  const bool minimum = info(method).minimum;
   const Size size = groups_[group].problem().correlate.right;
   const MatchResults results = results_of(group);
   const double limit =
-      score_limit(settings_.method, settings_.threshold, double(groups_[group].problem().pixels()),
+      score_limit(method, settings_.threshold, double(groups_[group].problem().pixels()),
                   sums_of(group, member));
   const Similarity similarity = similarity_of(group, member);
   const std::size_t first = member * settings_.max_peaks;
@@ -411,7 +437,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
       if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
         std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
   const PartCorner origin = origin_of(member);
-  const Polarity polarity = settings_.polarity;
+  const Polarity polarity = contrast_of(settings_).polarity;
   // Exact scores may reorder close candidates.
   std::sort(refined.begin(), refined.end(), [&](const RefinedPeak& a, const RefinedPeak& b) {
     const double left = oriented(polarity, a.score), right = oriented(polarity, b.score);
@@ -420,7 +446,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   });
   for (const RefinedPeak& r : refined) {
     const double score = oriented(polarity, r.score);
-    if (misses(settings_.method, score, limit)) break;
+    if (misses(method, score, limit)) break;
     const bool placed = similarity.of(score) >= settings_.subpixel_threshold;
     const double x = origin.x + r.x + (placed ? r.dx : 0), y = origin.y + r.y + (placed ? r.dy : 0);
     peaks.push_back({groups_[group].members()[member].index,
@@ -432,7 +458,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                      similarity.of(score),
                      {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
                       double(size.width), double(size.height)},
-                     is_inverted(polarity, r.score)});
+                     settings_.polarity == Polarity::inverted || is_inverted(polarity, r.score)});
   }
 }
 
