@@ -153,7 +153,7 @@ Result<std::vector<BankTemplate>> make_bank(
 }
 
 Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {
-  if (settings.match_on == MatchOn::luma) return {};
+  if (settings.match_on != MatchOn::color) return {};
   for (std::size_t i = 0; i < bank.size(); ++i)
     if (bank[i].size.area() > max_template_pixels / color_planes)
       return {Code::invalid_argument, "template " + std::to_string(i) +
@@ -161,12 +161,13 @@ Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& 
   return {};
 }
 
-BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space) {
+BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
+                     const MatchSettings& settings) {
   BankGroups groups;
   for (std::uint32_t i = 0; i < bank.size(); ++i) {
     const Size size = bank[i].size;
     if (size.width <= space.width && size.height <= space.height)
-      groups[GroupKey(bank[i])].push_back(i);
+      groups[key_of(bank[i], settings)].push_back(i);
   }
   return groups;
 }

@@ -71,8 +71,14 @@ struct GroupKey {
   Size size() const { return {width, height}; }
 };
 
+/// That of a template where it is matched. Edges have no mask: there are none outside it.
+inline GroupKey key_of(const BankTemplate& t, const MatchSettings& settings) {
+  return settings.match_on == MatchOn::edges ? GroupKey(t.size) : GroupKey(t);
+}
+
 /// Positions in the bank of the templates that fit into `space`, by group.
 using BankGroups = std::map<GroupKey, std::vector<std::uint32_t>>;
-BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space);
+BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
+                     const MatchSettings& settings);
 
 }  // namespace xcorr

@@ -231,9 +231,10 @@ Status Matcher::Impl::prepare_scores(const MatrixView& frame, std::uint32_t temp
   if (!xcorr::places(*plan, t.size).empty()) {
     // With a kernel that leaves a surface, which `settings.kernel` need not be.
     auto kernel = select_variant<stage::Correlate>(
-        problem_of_group(t.type, region, GroupKey(t), 1, settings).correlation(), device, "");
+        problem_of_group(t.type, region, key_of(t, settings), 1, settings).correlation(), device,
+        "");
     if (!kernel.ok()) return kernel.status();
-    kernels[GroupKey(t)] = kernel.value()->name;
+    kernels[key_of(t, settings)] = kernel.value()->name;
   }
   auto made = MatchPlan::make(device, {t}, t.type, frame.size, settings, own_stream, kernels);
   if (!made.ok()) return made.status();

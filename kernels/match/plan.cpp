@@ -51,8 +51,8 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
                               1, count, valid_shifts(region, size));
   p.correlate.planes = planes_of(settings);
   p.products = p.correlate.output_type();
-  p.method = settings.method;
-  p.contrast = {settings.polarity, settings.min_contrast};
+  p.method = method_of(settings);
+  p.contrast = contrast_of(settings);
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
   p.masking = masking_of(group.mask, size);
@@ -77,20 +77,25 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
                                   bool is_coarse,
                                   const stage::Search::PruningBound& pruning_bound) {
   MatchPlan plan(device, type, frame, settings);
+  if (settings.match_on == MatchOn::edges)
+    if (Status s = plan.make_edges(bank, stream); !s.ok()) return s;
+  const std::vector<BankTemplate>& compared = plan.edge_bank_ ? plan.edge_bank_->bank() : bank;
+  Size read = plan.edges_ ? plan.edges_->max_read() : plan.region_.size();
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
-    auto filter = Prefilter::make(device, type, frame, plan.region_.size(),
-                                  settings.prefilter_sigma, planes_of(settings));
+    auto filter =
+        Prefilter::make(device, type, frame, read, settings.prefilter_sigma, planes_read(settings));
     if (!filter.ok()) return filter.status();
     plan.prefilter_ = std::move(filter.value());
+    read = plan.prefilter_->max_read();
   }
 
-  for (const auto& [key, members] : groups_of(bank, plan.region_.size())) {
+  for (const auto& [key, members] : groups_of(compared, plan.region_.size(), settings)) {
     const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
     MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
     problem.is_coarse = is_coarse;
     problem.pruning_bound = pruning_bound;
-    if (Status s = plan.add_group(bank, members, problem,
+    if (Status s = plan.add_group(compared, members, problem,
                                   own == kernels.end() ? settings.kernel : own->second);
         !s.ok())
       return s;
@@ -101,13 +106,22 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     return s;
   if (is_coarse)
     if (Status s = plan.prepare_coarse_search(stream); !s.ok()) return s;
-  auto reader = FrameReader::make(
-      device, type, plan.prefilter_ ? plan.prefilter_->max_read() : plan.region_.size(), true,
-      planes_of(settings));
+  auto reader = FrameReader::make(device, type, read, true, planes_read(settings));
   if (!reader.ok()) return reader.status();
   plan.reader_ = std::move(reader.value());
-  if (Status s = plan.finish(bank, stream, memory); !s.ok()) return s;
+  if (Status s = plan.finish(compared, stream, memory); !s.ok()) return s;
   return plan;
+}
+
+Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream stream) {
+  auto templates = EdgeBank::make(device_, bank, settings_, stream);
+  if (!templates.ok()) return templates.status();
+  edge_bank_ = std::move(templates.value());
+  if (region_.empty()) return {};
+  auto maker = EdgeMaker::make(device_, frame_, region_.size(), edge_rule(settings_));
+  if (!maker.ok()) return maker.status();
+  edges_ = std::move(maker.value());
+  return {};
 }
 
 Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
@@ -136,8 +150,9 @@ Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
 Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
                             const std::vector<std::uint32_t>& members, const MatchProblem& problem,
                             const std::string& kernel) {
-  auto group =
-      TemplateGroup::make(device_, bank, members, problem, kernel, settings_.prefilter_sigma);
+  // Templates have been smoothed before their edges were made.
+  const double sigma = edge_bank_ ? 0 : settings_.prefilter_sigma;
+  auto group = TemplateGroup::make(device_, bank, members, problem, kernel, sigma);
   if (!group.ok()) return group.status();
   seconds_ += group.value().seconds();
   groups_.push_back(std::move(group.value()));
@@ -229,7 +244,8 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.approximate != settings_.approximate ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
-      settings.budget != settings_.budget || settings.match_on != settings_.match_on)
+      settings.budget != settings_.budget || settings.match_on != settings_.match_on ||
+      settings.edge_contrast != settings_.edge_contrast)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;

@@ -12,6 +12,7 @@
 
 #include <xcorr/match.hpp>
 
+#include "match/edges.hpp"
 #include "match/frame_reader.hpp"
 #include "match/group.hpp"
 #include "match/window_reader.hpp"
@@ -19,9 +20,20 @@
 
 namespace xcorr {
 
-/// Planes of a picture that settings compare.
-constexpr int planes_of(const MatchSettings& settings) {
+/// Planes of a picture that settings read, and that they compare.
+constexpr int planes_read(const MatchSettings& settings) {
   return settings.match_on == MatchOn::color ? color_planes : 1;
+}
+constexpr int planes_of(const MatchSettings& settings) {
+  return settings.match_on == MatchOn::edges ? edge_planes : planes_read(settings);
+}
+/// What they are compared by. Which contrast edges have is written into them.
+constexpr Method method_of(const MatchSettings& settings) {
+  return settings.match_on == MatchOn::edges ? Method::orientation : settings.method;
+}
+constexpr ContrastRule contrast_of(const MatchSettings& settings) {
+  if (settings.match_on == MatchOn::edges) return {};
+  return {settings.polarity, settings.min_contrast};
 }
 
 /// Names of kernels.
@@ -120,9 +132,13 @@ class MatchPlan {
   /// Allocates what all groups share, and loads the templates.
   Status finish(const std::vector<BankTemplate>& bank, Stream stream, Memory memory = Memory::host);
   Status allocate(Memory memory);
+  /// Of the templates, and what makes those of frames.
+  Status make_edges(const std::vector<BankTemplate>& bank, Stream stream);
   Status make_lanes();
   /// Where all groups can be searched coarsely, makes the memory for it.
   Status prepare_coarse_search(Stream stream);
+  /// Enqueues the making of templates' edges that have changed.
+  Status refresh(Stream stream);
   Status enqueue_groups(const Result<Rows>& rows, Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
   Status enqueue_lanes(const MatchFrame& frame, Stream stream);
@@ -162,6 +178,8 @@ class MatchPlan {
   std::optional<WindowReader> windows_;  ///< instead
   std::vector<PartCorner> corners_;      ///< of the windows enqueued
   std::optional<Prefilter> prefilter_;
+  std::optional<EdgeMaker> edges_;
+  std::optional<EdgeBank> edge_bank_;
   Block candidates_, counts_;
   Block best_,
       wanted_;  ///< of a coarse search: the best of cells, and which templates are searched

@@ -30,18 +30,25 @@ Status MatchPlan::mark(const std::vector<bool>& wanted, Stream stream) {
 }
 
 Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
-  auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
-  return rows.ok() && prefilter_ ? prefilter_->run(rows.value(), region_, stream) : rows;
+  const Rect seen = edges_ ? edges_->reads(region_) : region_;
+  auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(seen) : seen, stream);
+  if (rows.ok() && prefilter_) rows = prefilter_->run(rows.value(), seen, stream);
+  if (rows.ok() && edges_) rows = edges_->run(rows.value(), region_, stream);
+  return rows;
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {
   return {rows.data,
           rows.pitch,
           rows.plane,
-          settings_.method,
+          method_of(settings_),
           settings_.threshold,
           settings_.subpixel,
           settings_.subpixel_threshold};
+}
+
+Status MatchPlan::refresh(Stream stream) {
+  return edge_bank_ ? edge_bank_->refresh(stream) : Status();
 }
 
 Status MatchPlan::settled(Status status, Stream stream) {
@@ -56,6 +63,7 @@ Status MatchPlan::settled(Status status, Stream stream) {
 
 Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
   if (groups_.empty()) return {};
+  if (Status s = refresh(stream); !s.ok()) return s;
   return settled(enqueue_groups(read(frame, stream), stream), stream);
 }
 
@@ -95,6 +103,7 @@ Status MatchPlan::enqueue_lanes(const MatchFrame& frame, Stream stream) {
 
 Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, Stream stream) {
   if (groups_.empty()) return {};
+  if (Status s = refresh(stream); !s.ok()) return s;
   const auto rows = read(frame, stream);
   if (!rows.ok()) return rows.status();
   TemplateGroup& group = groups_.front();
@@ -129,7 +138,7 @@ void MatchPlan::to_similarity(std::vector<float>& scores) const {
   if (groups_.empty()) return;
   const Similarity similarity = similarity_of(0, 0);
   for (float& score : scores)
-    score = static_cast<float>(similarity.of(oriented(settings_.polarity, score)));
+    score = static_cast<float>(similarity.of(oriented(contrast_of(settings_).polarity, score)));
 }
 
 TemplateSums MatchPlan::sums_of(std::size_t group, std::size_t member) const {
@@ -138,7 +147,7 @@ TemplateSums MatchPlan::sums_of(std::size_t group, std::size_t member) const {
 }
 
 Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const {
-  return {settings_.method, double(groups_[group].problem().pixels()), sums_of(group, member)};
+  return {method_of(settings_), double(groups_[group].problem().pixels()), sums_of(group, member)};
 }
 
 PartCorner MatchPlan::origin_of(std::size_t member) const {
@@ -147,11 +156,12 @@ PartCorner MatchPlan::origin_of(std::size_t member) const {
 
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
-  const bool minimum = info(settings_.method).minimum;
+  const Method method = method_of(settings_);
+  const bool minimum = info(method).minimum;
   const Size size = groups_[group].problem().correlate.right;
   const MatchResults results = results_of(group);
   const double limit =
-      score_limit(settings_.method, settings_.threshold, double(groups_[group].problem().pixels()),
+      score_limit(method, settings_.threshold, double(groups_[group].problem().pixels()),
                   sums_of(group, member));
   const Similarity similarity = similarity_of(group, member);
   const std::size_t first = member * settings_.max_peaks;
@@ -162,7 +172,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
       if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
         std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
   const PartCorner origin = origin_of(member);
-  const Polarity polarity = settings_.polarity;
+  const Polarity polarity = contrast_of(settings_).polarity;
   // Exact scores may reorder close candidates.
   std::sort(refined.begin(), refined.end(), [&](const RefinedPeak& a, const RefinedPeak& b) {
     const double left = oriented(polarity, a.score), right = oriented(polarity, b.score);
@@ -171,7 +181,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   });
   for (const RefinedPeak& r : refined) {
     const double score = oriented(polarity, r.score);
-    if (misses(settings_.method, score, limit)) break;
+    if (misses(method, score, limit)) break;
     const bool placed = similarity.of(score) >= settings_.subpixel_threshold;
     const double x = origin.x + r.x + (placed ? r.dx : 0), y = origin.y + r.y + (placed ? r.dy : 0);
     peaks.push_back({groups_[group].members()[member].index,
@@ -183,7 +193,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                      similarity.of(score),
                      {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
                       double(size.width), double(size.height)},
-                     is_inverted(polarity, r.score)});
+                     settings_.polarity == Polarity::inverted || is_inverted(polarity, r.score)});
   }
 }
 

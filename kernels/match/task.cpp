@@ -14,18 +14,23 @@ namespace {
 Status check_settings(const MatchSettings& s) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
-  if (s.match_on > MatchOn::color) return bad("nothing of that kind can be matched on");
+  if (s.match_on > MatchOn::edges) return bad("nothing of that kind can be matched on");
   if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
   if (!(s.subpixel_threshold >= -1 && s.subpixel_threshold <= 1))
     return bad("subpixel_threshold must be in [-1, 1]");
   if (s.polarity > Polarity::either) return bad("no such polarity");
-  if (s.polarity != Polarity::same && !info(s.method).centred)
+  const bool on_edges = s.match_on == MatchOn::edges;
+  if (s.polarity != Polarity::same && !info(s.method).centred && !on_edges)
     return {Code::unsupported, std::string("polarity: the sign of scores by ") +
                                    info(s.method).name +
                                    " says nothing; it does by ccoeff and ccoeff-normed"};
   if (!(s.min_contrast >= 0 && std::isfinite(s.min_contrast)))
     return bad("min_contrast must be finite and not negative");
+  if (s.min_contrast > 0 && on_edges)
+    return bad("min_contrast is of luma and colour: edges have edge_contrast");
+  if (!(s.edge_contrast > 0 && s.edge_contrast <= 64))
+    return bad("edge_contrast must be in (0, 64]");
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
@@ -56,6 +61,9 @@ Status check_task(ElementType type, Size frame, const MatchSettings& settings) {
   if (!is_matched(type))
     return {Code::invalid_argument,
             std::string("frames of type ") + name_of(type) + "; frames are of " + matched_types};
+  if (settings.match_on == MatchOn::edges && type != ElementType::u8)
+    return {Code::invalid_argument,
+            std::string("edges are those of frames of u8, not of ") + name_of(type)};
   return {};
 }
 

@@ -57,7 +57,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
                     ", distance " + text_of({p.distance_x, p.distance_y});
   if (p.masking) key += ", masked to " + std::to_string(p.masking.counted) + " pixels";
   if (p.contrast) key += ", with a contrast";
-  if (c.planes > 1) key += ", in colour";
+  if (c.planes == color_planes) key += ", in colour";
   std::replace(key.begin(), key.end(), '\t', ' ');
   return key;
 }
@@ -94,7 +94,7 @@ Result<Block> noise_on(const TuneTask& task) {
 std::vector<TuneQuestion> questions_of(const TuneTask& task) {
   std::vector<TuneQuestion> questions;
   const Size region = searched_region(task.frame, task.settings.search_region).size();
-  for (const auto& [group, members] : groups_of(task.bank, region)) {
+  for (const auto& [group, members] : groups_of(task.bank, region, task.settings)) {
     const MatchProblem problem =
         problem_of_group(task.type, region, group, static_cast<int>(members.size()), task.settings);
     questions.push_back({group, members, problem, key_of(task.device, problem)});

@@ -70,6 +70,7 @@ GType match_on_type() {
     static constexpr GEnumValue values[] = {
         {static_cast<int>(xcorr::MatchOn::luma), "Brightness", "luma"},
         {static_cast<int>(xcorr::MatchOn::color), "Colour: all three components", "color"},
+        {static_cast<int>(xcorr::MatchOn::edges), "Directions of edges", "edges"},
         {0, nullptr, nullptr}};
     return g_enum_register_static("GstCudaXCorrMatchOn", values);
   }();

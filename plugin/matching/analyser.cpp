@@ -90,7 +90,9 @@ xcorr::Status Analyser::configure(const Task& asked) try {
 /// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
 /// they have none; with what targets are followed by.
 Task Analyser::possible(Task task) const {
-  if (!has_color(format_)) task.search.match.match_on = xcorr::MatchOn::luma;
+  if (!can_match_on(task.search.match.match_on, format_))
+    task.search.match.match_on = xcorr::MatchOn::luma;
+  if (task.search.match.match_on == xcorr::MatchOn::edges) task.search.match.min_contrast = 0;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
@@ -135,7 +137,8 @@ xcorr::Status Analyser::prepare(const Task& task) {
   if (auto status =
           parts_->search.prepare(luma_type(format_), frame, match, task.search.tracking.enabled);
       !status.ok())
-    return status;
+    return match.match_on == xcorr::MatchOn::edges ? with_names_of(*task.template_set, status)
+                                                   : status;
   return parts_->tracks.configure(frame, match, task.search);
 }
 

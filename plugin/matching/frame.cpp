@@ -39,6 +39,18 @@ bool has_color(const GstVideoInfo& info) {
   return luma_type(info) == xcorr::ElementType::u8 && !GST_VIDEO_INFO_IS_GRAY(&info);
 }
 
+bool can_match_on(xcorr::MatchOn match_on, const GstVideoInfo& info) {
+  switch (match_on) {
+    case xcorr::MatchOn::color:
+      return has_color(info);
+    case xcorr::MatchOn::edges:
+      return luma_type(info) == xcorr::ElementType::u8;
+    case xcorr::MatchOn::luma:
+      break;
+  }
+  return true;
+}
+
 xcorr::ElementType luma_type(const GstVideoInfo& info) {
   return GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8 ? xcorr::ElementType::u16 : xcorr::ElementType::u8;
 }

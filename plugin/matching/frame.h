@@ -8,7 +8,7 @@
 
 #include <gst/video/video.h>
 
-#include <xcorr/types.hpp>
+#include <xcorr/match.hpp>
 
 #include "common/mapped_frame.h"
 
@@ -19,6 +19,9 @@ xcorr::ElementType luma_type(const GstVideoInfo& info);
 
 /// Whether frames have colour that can be matched on: 8 bits of three components.
 bool has_color(const GstVideoInfo& info);
+
+/// Whether they have what is compared then: colour or edges are those of 8 bits.
+bool can_match_on(xcorr::MatchOn match_on, const GstVideoInfo& info);
 
 /// The levels of its luma in memory from one of 256 to the next.
 int levels_of_gray(const GstVideoInfo& info);

@@ -36,23 +36,24 @@ void add_those_of(const LumaImage& image, const std::string& file,
     warnings.push_back(name + " of " + text_of(image.size) + " pixels" + at_least_of(match.poses) +
                        " is larger than the " + text_of(area) +
                        " that are searched: it cannot match");
-  if (xcorr::info(match.method).centred && image.is_flat())
+  if (match.match_on != xcorr::MatchOn::edges && xcorr::info(match.method).centred &&
+      image.is_flat())
     warnings.push_back(name + (image.mask.empty() ? "" : ", where its mask counts,") +
                        " is flat: it has no contrast that the method '" +
                        xcorr::info(match.method).name +
                        "' could match; 'sqdiff-normed' compares brightness");
 }
 
-/// Of gray frames, or of gray templates for others.
-void add_those_of_color(const Task& asked, const Task& done, const GstVideoInfo& format,
-                        std::vector<std::string>& warnings) {
-  if (asked.search.match.match_on != xcorr::MatchOn::color) return;
-  if (!has_color(format)) {
+/// Of frames that have not what is asked for, or of gray templates for colour.
+void add_those_of_match_on(const Task& asked, const Task& done, const GstVideoInfo& format,
+                           std::vector<std::string>& warnings) {
+  const xcorr::MatchOn match_on = asked.search.match.match_on;
+  if (!can_match_on(match_on, format))
     warnings.push_back(std::string("'match-on': the luma of frames of ") +
                        gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&format)) +
-                       " is matched on, since they have no colour of 8 bits");
-    return;
-  }
+                       " is matched on, since they have no " +
+                       (match_on == xcorr::MatchOn::color ? "colour" : "edges") + " of 8 bits");
+  if (done.search.match.match_on != xcorr::MatchOn::color) return;
   for (std::size_t i = 0; i < done.template_set->size(); ++i) {
     const LoadedImage& image = (*done.template_set)[i];
     const GstVideoInfo info = image.info();
@@ -82,7 +83,7 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
     warnings.push_back(
         "'devices': templates that change, by 'template-update', are all searched by the first of "
         "them; with template-update=0 from the start on they are shared out");
-  add_those_of_color(asked, done, format, warnings);
+  add_those_of_match_on(asked, done, format, warnings);
   bool has_thresholds = false;
   for (std::size_t i = 0; i < images.size(); ++i) {
     const LoadedImage& image = (*done.template_set)[i];

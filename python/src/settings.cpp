@@ -65,6 +65,7 @@ void bind_settings(nb::module_& module) {
       .def_prop_rw(
           "match_on", [](const MatchSettings& s) { return static_cast<int>(s.match_on); },
           [](MatchSettings& s, int match_on) { s.match_on = static_cast<MatchOn>(match_on); })
+      .def_rw("edge_contrast", &MatchSettings::edge_contrast)
       .def_rw("threshold", &MatchSettings::threshold)
       .def_prop_rw(
           "polarity", [](const MatchSettings& s) { return static_cast<int>(s.polarity); },

@@ -107,6 +107,19 @@ def test_buttons_of_equal_luma(folder, capsys):
     assert "match-on=color" in run(capsys, "pipeline", "a.mp4", "-t", folder / "red.png", "--match-on", "color")[1]
 
 
+def test_half_a_button(folder, capsys):
+    scene = numpy.full((70, 110), 120, "u1")
+    scene[20:50, 30:80] = 220
+    Image.fromarray(scene[10:60, 20:90]).save(folder / "button.png")
+    scene[35:] = 120
+    Image.fromarray(scene).save(folder / "half.png")
+    options = ["find", folder / "half.png", "-t", folder / "button.png", "--match-on", "edges", "--device", "cpu"]
+    status, out, _ = run(capsys, *options, "--threshold", "0.4", "--format", "json")
+    match, = json.loads(out)["matches"]
+    assert status == 0 and abs(match["x"] - 20) < 1 and abs(match["y"] - 10) < 1 and match["score"] < 0.7
+    assert "match-on=edges" in run(capsys, "pipeline", "a.mp4", "-t", folder / "button.png", "--match-on", "edges")[1]
+
+
 def test_transparent_pixels_do_not_count(folder, capsys):
     part = numpy.dstack([noise((60, 80), 1)[10:22, 30:45]] * 3 + [numpy.full((12, 15), 255, "u1")])
     part[:6, :7] = (0, 200, 10, 0)

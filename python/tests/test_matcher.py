@@ -223,8 +223,39 @@ def test_match_on_color(poses):
     assert matcher.score(image).shape == (31, 66)
     with pytest.raises(ValueError, match="the frame is gray: it has no colour to match on"):
         matcher.match(image[..., 0])
-    with pytest.raises(ValueError, match="match_on is one of luma, color, not 'colour'"):
+    with pytest.raises(ValueError, match="match_on is one of luma, color, edges, not 'colour'"):
         on_cpu([part], match_on="colour")
+
+
+def outlined(fill, around):
+    """A button with a frame inside, at (40, 30)."""
+    image = numpy.full((90, 120), around, "u1")
+    image[30:60, 40:80] = fill
+    image[38:52, 48:72] = (fill + around) // 2
+    return image
+
+
+def test_match_on_edges():
+    part = outlined(220, 120)[22:68, 32:88]
+    matcher = on_cpu([part], threshold=0.9, match_on="edges")
+    assert [tuple(peak) for peak in matcher.match(outlined(220, 120))[["x", "y", "score"]]] == [(32, 22, 1)]
+    faint, = on_cpu([part], threshold=0.5, match_on="edges", edge_contrast=1.0).match(outlined(160, 120))
+    assert (faint["x"], faint["y"]) == (32, 22) and faint["score"] > 0.75
+    assert len(matcher.match(outlined(20, 120))) == 0  # darker than what is around it
+    either = on_cpu([part], threshold=0.9, match_on="edges", polarity="either")
+    for fill in (220, 20):
+        peak, = either.match(outlined(fill, 120))
+        assert (peak["x"], peak["y"]) == (32, 22) and peak["score"] > 0.95
+    hidden = outlined(220, 120)
+    hidden[45:] = 120
+    peak, = on_cpu([part], threshold=0.3, match_on="edges").match(hidden)
+    assert 0.4 < peak["score"] < 0.65
+    with pytest.raises(ValueError, match="template 0 has too few edges, 0 pixels"):
+        on_cpu([numpy.full((20, 20), 9, "u1")], match_on="edges").match(hidden)
+    with pytest.raises(ValueError, match="edges are those of frames of u8, not of f32"):
+        on_cpu([part.astype("f4")], match_on="edges").match(hidden.astype("f4"))
+    with pytest.raises(ValueError, match="poses are not searched on edges"):
+        on_cpu([part], match_on="edges", poses=xcorr.Poses(angle_extent=20)).match(hidden)
 
 
 def test_enqueue_and_collect(frame):

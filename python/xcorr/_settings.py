@@ -28,7 +28,7 @@ Method = Union[Literal[
 ], int]
 Polarity = Literal["same", "inverted", "either"]
 Subpixel = Literal["none", "quadratic", "least-squares"]
-MatchOn = Literal["luma", "color"]
+MatchOn = Literal["luma", "color", "edges"]
 
 _numbers = {name: number for number, name in enumerate(METHODS)}
 
@@ -97,14 +97,18 @@ class Settings:
     method : str or int
         One of ``METHODS``, or a constant of OpenCV's.
     match_on : str
-        What of frames and templates with channels (`Matcher`'s ``colours``) is compared: ``"luma"``, or ``"color"``,
-        their three channels, as OpenCV does. A gray template is gray in all of them.
+        What of frames and templates is compared: ``"luma"``; ``"color"``, the three channels of those that have them
+        (`Matcher`'s ``colours``), as OpenCV does, where a gray template is gray in all of them; or ``"edges"``, the
+        directions of their edges, whatever their brightness and contrast: the score is the visible share. Edges are
+        those of 8 bits, of upright templates, by no method.
+    edge_contrast : float
+        On edges: the gradient that a pixel must have, in gray levels a pixel, up to 64.
     threshold : float
         How close a match must be, -1 to 1: its score is at least that share of what an exact copy scores; for
         the two sqdiff methods at most ``1 - threshold`` times what a zero window scores.
     polarity : str
         Which contrast a match has: the template's (``"same"``), the opposite one (``"inverted"``) or
-        ``"either"``; the last two for the methods "ccoeff" and "ccoeff-normed".
+        ``"either"``; the last two for the methods "ccoeff" and "ccoeff-normed", and on edges.
     min_contrast : float
         Places whose pixels under the template have a standard deviation below that are no match.
     max_peaks : int
@@ -144,6 +148,7 @@ class Settings:
     kernel: str = "auto"
     poses: Poses | None = None
     match_on: MatchOn = "luma"
+    edge_contrast: float = 3.0
     max_work: float = 0.0
     max_memory: int = 2_000_000_000
 
@@ -167,6 +172,7 @@ class SettingsChanges(TypedDict, total=False):
     kernel: str
     poses: Poses | None
     match_on: MatchOn
+    edge_contrast: float
     max_work: float
     max_memory: int
 
@@ -227,10 +233,10 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.method = method_number(settings.method)
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
     made.subpixel = _subpixel_number(settings.subpixel)
-    made.match_on = _place_in(("luma", "color"), "match_on", settings.match_on)
+    made.match_on = _place_in(("luma", "color", "edges"), "match_on", settings.match_on)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
-                 "kernel", "max_work", "max_memory"):
+                 "kernel", "edge_contrast", "max_work", "max_memory"):
         _assign(made, name, getattr(settings, name))
     return made
 

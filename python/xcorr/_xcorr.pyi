@@ -44,6 +44,7 @@ class PoseRange:
 class MatchSettings:
     method: int
     match_on: int
+    edge_contrast: float
     threshold: float
     polarity: int
     min_contrast: float

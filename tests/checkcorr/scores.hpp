@@ -57,6 +57,8 @@ inline double score_bound(Method method, const Window& w, const TemplateSums& ri
     case Method::ccoeff_normed:
       if (w.undecided()) return 2;
       return eps * (std::abs(expected) * w.cancellation() + std::sqrt(w.cancellation()));
+    case Method::orientation:  // is of bytes
+      break;
   }
   return 0;
 }

@@ -231,6 +231,7 @@ float limit_of(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers
     }
     case Method::ccorr_normed:
     case Method::ccoeff_normed:
+    case Method::orientation:
       limit = problem.threshold;
       break;
   }

@@ -80,18 +80,20 @@ double mean_of(const Matrix<T>& m, const Mask& mask = {}) {
 
 // ---- the methods ----------------------------------------------------------------------------
 
-/// The terms of the six definitions: f is the window, t the template, f' and t' the same less their
+/// The terms of the definitions: f is the window, t the template, f' and t' the same less their
 /// mean.
 struct Terms {
-  double difference = 0;    ///< sum (f - t)^2
-  double product = 0;       ///< sum f t
-  double left_energy = 0;   ///< sum f^2
-  double right_energy = 0;  ///< sum t^2
-  double covariance = 0;    ///< sum f' t', times scale
-  double left_spread = 0;   ///< sum f'^2, times scale
-  double right_spread = 0;  ///< sum t'^2, times scale
-  double scale = 1;         ///< 1, or n for integers, which keeps all of these integers
-  bool flat = false;        ///< the window or the template has no variance
+  double difference = 0;      ///< sum (f - t)^2
+  double product = 0;         ///< sum f t
+  double left_energy = 0;     ///< sum f^2
+  double right_energy = 0;    ///< sum t^2
+  double covariance = 0;      ///< sum f' t', times scale
+  double left_spread = 0;     ///< sum f'^2, times scale
+  double right_spread = 0;    ///< sum t'^2, times scale
+  double signed_product = 0;  ///< sum (f - 128) (t - 128), of bytes that stand for edges
+  double signed_energy = 0;   ///< sum (t - 128)^2
+  double scale = 1;           ///< 1, or n for integers, which keeps all of these integers
+  bool flat = false;          ///< the window or the template has no variance
 };
 
 inline double method_score(Method method, const Terms& s) {
@@ -113,6 +115,9 @@ inline double method_score(Method method, const Terms& s) {
     case Method::ccoeff_normed:
       if (s.flat) return 0;
       return std::clamp(s.covariance / std::sqrt(s.left_spread * s.right_spread), -1.0, 1.0);
+    case Method::orientation:
+      if (s.signed_energy == 0) return 0;
+      return std::clamp(s.signed_product / s.signed_energy, -1.0, 1.0);
   }
   return 0;
 }
@@ -127,6 +132,8 @@ inline Terms integer_terms(Int128 n, Int128 f, Int128 ff, Int128 t, Int128 tt, I
           .covariance = static_cast<double>(n * ft - f * t),
           .left_spread = static_cast<double>(left_spread),
           .right_spread = static_cast<double>(right_spread),
+          .signed_product = static_cast<double>(ft - 128 * f - 128 * t + 128 * 128 * n),
+          .signed_energy = static_cast<double>(tt - 256 * t + 128 * 128 * n),
           .scale = static_cast<double>(n),
           .flat = left_spread == 0 || right_spread == 0};
 }
@@ -142,7 +149,8 @@ Terms over_planes(const Problem& p, OfPlane of) {
     const Terms other = of(plane);
     for (double Terms::*term :
          {&Terms::difference, &Terms::product, &Terms::left_energy, &Terms::right_energy,
-          &Terms::covariance, &Terms::left_spread, &Terms::right_spread})
+          &Terms::covariance, &Terms::left_spread, &Terms::right_spread, &Terms::signed_product,
+          &Terms::signed_energy})
       sum.*term += other.*term;
   }
   sum.flat = p.type == ElementType::f32 ? is_flat(sum.left_spread, sum.left_energy) ||

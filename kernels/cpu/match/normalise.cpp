@@ -77,10 +77,12 @@ HWY_FLATTEN void run_planes(const Job& job) {
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(score(
           method, sum_of_planes<planes>([&](int c) HWY_ATTR {
-            return ScoreTerms<Term>(WindowTerms<Term>{
-                n, static_cast<Term>(products[c * product_plane + i]),
-                static_cast<Term>(sum(c * windows + i)), static_cast<Term>(square(c * windows + i)),
-                static_cast<Term>(rights[c].sum), static_cast<Term>(rights[c].squares)});
+            return score_terms(
+                method, WindowTerms<Term>{n, static_cast<Term>(products[c * product_plane + i]),
+                                          static_cast<Term>(sum(c * windows + i)),
+                                          static_cast<Term>(square(c * windows + i)),
+                                          static_cast<Term>(rights[c].sum),
+                                          static_cast<Term>(rights[c].squares)});
           })));
   } else {
     const double pixels = static_cast<double>(n);
@@ -125,6 +127,17 @@ void run_method(const Job& job) {
     run_as<method, u8, u32, u32, u32>(job);
 }
 
+/// Of edges.
+void run_orientation(const Job& job) {
+  using u8 = std::uint8_t;
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  if (job.problem->correlate.output_type() == ElementType::u64)
+    run_planes<Method::orientation, edge_planes, u8, u64, u32, u64>(job);
+  else
+    run_planes<Method::orientation, edge_planes, u8, u32, u32, u32>(job);
+}
+
 void run(const Job& job) {
   switch (job.problem->method) {
     case Method::sqdiff:
@@ -139,6 +152,8 @@ void run(const Job& job) {
       return run_method<Method::ccoeff>(job);
     case Method::ccoeff_normed:
       return run_method<Method::ccoeff_normed>(job);
+    case Method::orientation:
+      return run_orientation(job);
   }
 }
 
@@ -175,9 +190,7 @@ Status launch(const stage::Normalise::Problem& problem, const Device&,
   return {};
 }
 
-bool supports(const stage::Normalise::Problem& p, const Device&) {
-  return p.correlate.planes == 1 || p.correlate.planes == color_planes;
-}
+bool supports(const stage::Normalise::Problem& p, const Device&) { return can_be_scored(p); }
 
 constexpr Variant<stage::Normalise> variants[] = {
     {{.name = "normalise",

@@ -69,7 +69,8 @@ ScoreTerms<TermOf<Pixel>> terms_of(const Window& w, const Matrix<Pixel>& right, 
                                     : w.value_in<std::uint32_t>(surface, plane);
   };
   using Term = TermOf<Pixel>;
-  return ScoreTerms<Term>(
+  return score_terms(
+      w.problem.method,
       WindowTerms<Term>{w.problem.pixels(), product_of(w.pixels<Pixel>(plane), right),
                         value_in(b.window_sums, window_sum_type(p)),
                         value_in(b.window_squares, window_square_type(p)),

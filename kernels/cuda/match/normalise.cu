@@ -47,6 +47,9 @@ __global__ void __launch_bounds__(block_size, 4)
   const std::int64_t n = p.pixels(), shifts = p.correlate.shifts.size().area();
   products += at.product(p);
   scores += at.dense(p);
+  // Known when compiled, so that others need no more registers for it.
+  constexpr bool on_edges = planes == edge_planes;
+  const Method method = on_edges ? Method::orientation : p.method;
   T sum[planes], square[planes];
 #pragma unroll
   for (int c = 0; c < planes; ++c) {
@@ -59,11 +62,15 @@ __global__ void __launch_bounds__(block_size, 4)
     const auto terms = [&](int c) {
       const TemplateSums right = template_sums[std::int64_t{c} * p.correlate.rights + r];
       const Product product = products[c * p.product_plane() + r * p.products_stride()];
-      if constexpr (std::is_integral_v<Product>)
-        return ScoreTerms<T>(WindowTerms<T>{n, static_cast<T>(product), sum[c], square[c],
-                                            static_cast<std::int64_t>(right.sum),
-                                            static_cast<std::int64_t>(right.squares)});
-      else
+      if constexpr (std::is_integral_v<Product>) {
+        const WindowTerms<T> window{n,
+                                    static_cast<T>(product),
+                                    sum[c],
+                                    square[c],
+                                    static_cast<std::int64_t>(right.sum),
+                                    static_cast<std::int64_t>(right.squares)};
+        return ScoreTerms<T>(on_edges ? signed_terms(window) : window);
+      } else
         return centred_terms(static_cast<double>(n), product, static_cast<double>(sum[c]),
                              static_cast<double>(square[c]), right);
     };
@@ -72,9 +79,9 @@ __global__ void __launch_bounds__(block_size, 4)
     for (int c = 1; c < planes; ++c) all += terms(c);
     double value;
     if constexpr (std::is_integral_v<Product>)
-      value = score(p.method, all);
+      value = score(method, all);
     else
-      value = centred_score(p.method, all, 0);
+      value = centred_score(method, all, 0);
     scores[r * shifts] = static_cast<float>(value);
   }
 }
@@ -129,9 +136,11 @@ Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buf
                      squares, b.product_error, b.scores);
     }
   }
-  const auto kernel = p.correlate.planes == 1
-                          ? normalise<1, Pixel, Product, Sum, Squares>
-                          : normalise<color_planes, Pixel, Product, Sum, Squares>;
+  auto kernel = p.correlate.planes == 1 ? normalise<1, Pixel, Product, Sum, Squares>
+                                        : normalise<color_planes, Pixel, Product, Sum, Squares>;
+  if constexpr (std::is_same_v<Pixel, std::uint8_t> && std::is_integral_v<Product>)
+    if (p.method == Method::orientation)
+      kernel = normalise<edge_planes, Pixel, Product, Sum, Squares>;
   return enqueue("normalise", kernel, grid, block_size, 0, b.stream, p, b.right_count,
                  template_sums, products, sums, squares, b.scores);
 }
@@ -150,8 +159,7 @@ Status launch(const stage::Normalise::Problem& p, const Device&, const stage::No
 }
 
 bool supports(const stage::Normalise::Problem& p, const Device&) {
-  const int planes = p.correlate.planes;
-  return p.correlate.shifts.height <= 65535 && (planes == 1 || planes == color_planes);
+  return p.correlate.shifts.height <= 65535 && can_be_scored(p);
 }
 
 constexpr Variant<stage::Normalise> table[] = {

@@ -58,9 +58,10 @@ __device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, cons
       });
   block_sums<warps>(totals);
   using T = TermOf<In>;
-  return ScoreTerms<T>(WindowTerms<T>{
-      p.pixels(), static_cast<T>(totals[0]), static_cast<T>(totals[1]), static_cast<T>(totals[2]),
-      static_cast<std::int64_t>(sums.sum), static_cast<std::int64_t>(sums.squares)});
+  return score_terms(
+      p.method, WindowTerms<T>{p.pixels(), static_cast<T>(totals[0]), static_cast<T>(totals[1]),
+                               static_cast<T>(totals[2]), static_cast<std::int64_t>(sums.sum),
+                               static_cast<std::int64_t>(sums.squares)});
 }
 
 __device__ CentredTerms terms_of(const stage::Refine::Problem& p, const std::byte* window,

@@ -38,10 +38,20 @@ enum class MatchOn : std::uint8_t {
   /// all planes, means of each. A gray template has its gray in all of them; a frame must have
   /// colour. At most a third of max_template_pixels. Poses on the CPU only; on a GPU of u8.
   color,
+  /// The directions of its edges. A score is the mean cosine of the angle between the template's
+  /// gradients and the frame's, over the template's edges, 0 where the frame has none: 1 for an
+  /// exact copy, whatever its brightness and contrast, and the visible share of what is partly
+  /// hidden. `method` does not matter; with Polarity::either angles are doubled, so that each edge
+  /// may have either contrast (peaks are then never `inverted`). Of u8, upright.
+  edges,
 };
 
 struct MatchSettings {
   MatchOn match_on = MatchOn::luma;
+
+  /// On edges: the gradient that a pixel must have, in gray levels a pixel of the image smoothed by
+  /// about one pixel. In (0, 64].
+  double edge_contrast = 3;
 
   Method method = Method::ccoeff_normed;
 

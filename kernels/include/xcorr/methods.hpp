@@ -19,6 +19,8 @@ enum class Method : std::uint8_t {
   ccorr_normed,
   ccoeff,
   ccoeff_normed,
+  /// What MatchOn::edges scores by, whatever method is set; not one to be set.
+  orientation,
 };
 
 /// Whether a match has the contrast of the template or the opposite one.
@@ -50,6 +52,8 @@ constexpr MethodInfo info(Method method) {
       return {method, "ccorr-normed", "sum f t / sqrt(sum f^2 sum t^2)", false, true, false};
     case Method::ccoeff:
       return {method, "ccoeff", "sum f' t'", false, false, true};
+    case Method::orientation:
+      return {method, "orientation", "sum f . t / sum t . t", false, true, false};
     case Method::ccoeff_normed:
       break;
   }

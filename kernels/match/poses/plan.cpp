@@ -92,6 +92,8 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream) {
   if (Status s = check(bank, settings); !s.ok()) return s;
+  if (settings.match_on == MatchOn::edges)
+    return Status(Code::unsupported, "poses are not searched on edges");
   if (settings.match_on == MatchOn::color && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses in colour are searched by the CPU only");
   PosePlan plan;

@@ -70,5 +70,13 @@ struct Normalise {
   }
 };
 
+/// Of luma and of colour by all methods but one, which is that of edges.
+constexpr bool can_be_scored(const Normalise::Problem& p) {
+  if (p.method != Method::orientation)
+    return p.correlate.planes == 1 || p.correlate.planes == color_planes;
+  return p.correlate.planes == edge_planes && p.correlate.type == ElementType::u8 &&
+         p.products != ElementType::f32;
+}
+
 }  // namespace stage
 }  // namespace xcorr

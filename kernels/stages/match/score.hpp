@@ -37,6 +37,21 @@ struct WindowTerms {
   T right_sum, right_squares;            ///< sum t, sum t^2
 };
 
+/// The same of edges, as the numbers that they stand for.
+template <class T>
+XCORR_HD WindowTerms<T> signed_terms(const WindowTerms<T>& w) {
+  constexpr int zero = no_edge;
+  const auto squares = [&](T sum, T squares) {
+    return squares - 2 * zero * sum + zero * zero * w.n;
+  };
+  return {w.n,
+          w.product - zero * (w.left_sum + w.right_sum) + zero * zero * w.n,
+          w.left_sum - zero * w.n,
+          squares(w.left_sum, w.left_squares),
+          w.right_sum - zero * w.n,
+          squares(w.right_sum, w.right_squares)};
+}
+
 /// What a score is made of: each but n may be added over the planes of a picture, whose means are
 /// taken off one by one.
 template <class T>
@@ -91,6 +106,12 @@ XCORR_HD ScoreTerms<T>::ScoreTerms(const WindowTerms<T>& w)
       left_variance(n2_covariance(w.n, w.left_squares, w.left_sum, w.left_sum)),
       right_variance(n2_covariance(w.n, w.right_squares, w.right_sum, w.right_sum)) {}
 
+/// The terms of one plane.
+template <class T>
+XCORR_HD ScoreTerms<T> score_terms(Method method, const WindowTerms<T>& w) {
+  return ScoreTerms<T>(method == Method::orientation ? signed_terms(w) : w);
+}
+
 /// value / sqrt(left * right) in [-1, 1]; 0 when either has no energy.
 XCORR_HD inline double quotient(double value, double left, double right) {
   if (!(left > 0) || !(right > 0)) return 0.0;
@@ -134,6 +155,11 @@ XCORR_HD double score(Method method, const ScoreTerms<T>& w) {
                  ? 0.0
                  : value;
     }
+    case Method::orientation:  // the mean over the template's edges
+      return w.right_squares > 0 ? clamp_score(static_cast<double>(w.product) /
+                                                   static_cast<double>(w.right_squares),
+                                               -1.0, 1.0)
+                                 : 0.0;
   }
   return 0.0;
 }
@@ -178,6 +204,8 @@ XCORR_HD inline double score(Method method, const CentredTerms& w) {
           is_flat_variance(w.right_variance_sum, w.right_squares))
         return 0.0;
       return quotient(w.covariance, w.left_variance_sum, w.right_variance_sum);
+    case Method::orientation:  // is of bytes
+      break;
   }
   return 0.0;
 }
@@ -224,10 +252,11 @@ XCORR_HD inline double centred_score(Method method, const ScoreTerms<double>& w,
 
 /// What a score is made of besides the product, which is plain or centred as in centred_score().
 XCORR_HD constexpr bool needs_window_sums(Method method, bool centred) {
-  return method == Method::ccoeff_normed || (method == Method::ccoeff) != centred;
+  return method == Method::ccoeff_normed || method == Method::orientation ||
+         (method == Method::ccoeff) != centred;
 }
 XCORR_HD constexpr bool needs_window_squares(Method method) {
-  return method != Method::ccorr && method != Method::ccoeff;
+  return method != Method::ccorr && method != Method::ccoeff && method != Method::orientation;
 }
 
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, in [-0.5, 0.5];
@@ -285,6 +314,7 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
           is_flat_variance(right.n2_variance, n * right.squares) ? 0 : right.n2_variance / n);
     case Method::ccorr_normed:
     case Method::ccoeff_normed:
+    case Method::orientation:
       return threshold;
   }
   return 0.0;

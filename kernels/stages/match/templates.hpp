@@ -10,6 +10,10 @@
 
 namespace xcorr {
 
+/// Edges have two planes, x and y of vectors; a plane's numbers have a sign and are stored with
+/// this added, which is what they are where there is no edge.
+inline constexpr int edge_planes = 2, no_edge = 128;
+
 /// Sums over all pixels of a template that count (u8 and u16: exact integers below 2^53; f32: sums
 /// of doubles).
 struct TemplateSums {

@@ -70,7 +70,7 @@ def environment(text: str) -> dict[str, str]:
 def properties(options: argparse.Namespace, track: bool) -> list[str]:
     """Of the element, those that are not the default ones."""
     words = [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
-    words += ["match-on=color"] * (options.match_on == "color")
+    words += [f"match-on={options.match_on}"] * (options.match_on != "luma")
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
     if options.scales:

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/edges.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "select/select.hpp"
+
+namespace xcorr {
+namespace {
+
+/// A template of fewer edges would match anything.
+constexpr std::int64_t least_edges = 16;
+
+std::string text_of(double number) {
+  std::string text = std::to_string(number);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text.back() == '.' ? text.substr(0, text.size() - 1) : text;
+}
+
+Result<Block> copy_on_device(const Device& device, const void* bytes, std::size_t count,
+                             Stream stream) {
+  auto block = Block::make(device.backend, count);
+  if (!block.ok()) return block;
+  if (Status s = runtime(device.backend)
+                     .copy(bytes_copy(block.value().data(), bytes, count), Memory::host,
+                           Memory::device, stream);
+      !s.ok())
+    return s;
+  return block;
+}
+
+}  // namespace
+
+EdgeRule edge_rule(const MatchSettings& settings) {
+  const double least = settings.edge_contrast * edge_unit;
+  return {static_cast<std::int32_t>(std::max(1L, std::lround(least * least))),
+          settings.polarity == Polarity::either, false};
+}
+
+// ---- making ---------------------------------------------------------------------------------
+
+Result<EdgeMaker> EdgeMaker::make(const Device& device, Size image, Size region,
+                                  const EdgeRule& rule, bool masked) {
+  EdgeMaker m;
+  m.device_ = device;
+  m.image_ = image;
+  stage::Edges::Problem& p = m.problem_;
+  p.region = {0, 0, region.width, region.height};
+  p.rule = rule;
+  p.masked = masked;
+  p.edge_pitch = padded_pitch(region.width);
+  p.edge_plane = p.edge_pitch * region.height;
+  p.size = m.max_read();
+  p.pitch = padded_pitch(p.size.width);
+  auto variant = select_variant<stage::Edges>(p, device);
+  if (!variant.ok()) return variant.status();
+  m.variant_ = variant.value();
+  auto edges = Block::make(device.backend, edge_planes * p.edge_plane);
+  if (!edges.ok()) return edges.status();
+  m.edges_ = std::move(edges.value());
+  auto workspace = Block::make(device.backend, m.variant_->workspace_bytes(p, device));
+  if (!workspace.ok()) return workspace.status();
+  m.workspace_ = std::move(workspace.value());
+  return m;
+}
+
+Rect EdgeMaker::reads(const Rect& region) const {
+  const int x = std::max(0, region.x - edge_radius), y = std::max(0, region.y - edge_radius);
+  return {x, y, std::min(image_.width, region.x + region.width + edge_radius) - x,
+          std::min(image_.height, region.y + region.height + edge_radius) - y};
+}
+
+Size EdgeMaker::max_read() const {
+  return {std::min(image_.width, problem_.region.width + 2 * edge_radius),
+          std::min(image_.height, problem_.region.height + 2 * edge_radius)};
+}
+
+Result<Rows> EdgeMaker::run(const Rows& pixels, const Rect& region, Stream stream,
+                            const std::uint8_t* mask) {
+  const Rect read = reads(region);
+  stage::Edges::Problem p = problem_;
+  p.size = read.size();
+  p.pitch = pixels.pitch;
+  p.region = {region.x - read.x, region.y - read.y, region.width, region.height};
+  const Rows edges{edges_.as<std::uint8_t>(), p.edge_pitch, p.edge_plane};
+  if (Status s = variant_->launch(
+          p, device_, {{workspace_.data(), stream}, pixels.data, mask, edges_.as<std::uint8_t>()},
+          nullptr);
+      !s.ok())
+    return s;
+  return edges;
+}
+
+// ---- templates ------------------------------------------------------------------------------
+
+Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
+                                                         const BankTemplate& t,
+                                                         const MatchSettings& settings,
+                                                         Stream stream) {
+  auto made = std::make_shared<EdgeTemplate>();
+  made->device_ = device;
+  made->size_ = t.size;
+  made->source_ = t.pixels;
+  EdgeRule rule = edge_rule(settings);
+  rule.inverted = settings.polarity == Polarity::inverted;
+  auto maker = EdgeMaker::make(device, t.size, t.size, rule, true);
+  if (!maker.ok()) return maker.status();
+  made->maker_ = std::move(maker.value());
+  if (settings.prefilter_sigma > 0) {
+    auto filter = Prefilter::make(device, t.type, t.size, t.size, settings.prefilter_sigma);
+    if (!filter.ok()) return filter.status();
+    made->prefilter_ = std::move(filter.value());
+  }
+  const auto inset = inset_mask(t.mask, t.size, edge_radius);
+  auto mask = copy_on_device(device, inset.data(), inset.size(), stream);
+  if (!mask.ok()) return mask.status();
+  made->mask_ = std::move(mask.value());
+  if (!t.live) {
+    const auto bytes = bytes_of(*t.pixels);
+    auto copied = copy_on_device(device, bytes.data(), bytes.size(), stream);
+    if (!copied.ok()) return copied.status();
+    made->copied_ = std::move(copied.value());
+  } else if (Status s = t.pixels->wait(); !s.ok()) {
+    return s;
+  }
+  if (Status s = made->refresh(stream); !s.ok()) return s;
+  // `inset` ends here.
+  if (Status s = runtime(device.backend).wait(stream); !s.ok()) return s;
+  return made;
+}
+
+Status EdgeTemplate::refresh(Stream stream) {
+  const bool is_new = !edges_.data;
+  if (!is_new && source_->version() == version_) return {};
+  const MatrixView from = source_->view();
+  const void* pixels = copied_.data() ? copied_.data() : from.data;
+  if (Status s = make_edges({static_cast<const std::uint8_t*>(pixels), from.pitch}, stream);
+      !s.ok())
+    return s;
+  version_ = source_->version();
+  return {};
+}
+
+Status EdgeTemplate::make_edges(Rows pixels, Stream stream) {
+  const Rect all{0, 0, size_.width, size_.height};
+  if (prefilter_) {
+    const auto smoothed = prefilter_->run(pixels, all, stream);
+    if (!smoothed.ok()) return smoothed.status();
+    pixels = smoothed.value();
+  }
+  const auto edges = maker_->run(pixels, all, stream, mask_.as<std::uint8_t>());
+  if (edges.ok()) edges_ = edges.value();
+  return edges.status();
+}
+
+MatrixView EdgeTemplate::view() const {
+  MatrixView view{edges_.data, ElementType::u8, size_, edges_.pitch, Memory::device};
+  for (int i = 0; i < edge_planes; ++i)
+    view.color[i] = {edges_.data + i * edges_.plane, edges_.pitch};
+  return view;
+}
+
+Result<std::int64_t> EdgeTemplate::count(Stream stream) const {
+  std::vector<std::uint8_t> edges(edge_planes * edges_.plane);
+  const Runtime& device = runtime(device_.backend);
+  if (Status s = device.copy(bytes_copy(edges.data(), edges_.data, edges.size()), Memory::device,
+                             Memory::host, stream);
+      !s.ok())
+    return s;
+  if (Status s = device.wait(stream); !s.ok()) return s;
+  std::int64_t count = 0;
+  for (int y = 0; y < size_.height; ++y)
+    for (std::int64_t i = y * edges_.pitch; i < y * edges_.pitch + size_.width; ++i)
+      count += edges[i] != no_edge || edges[i + edges_.plane] != no_edge;
+  return count;
+}
+
+Result<EdgeBank> EdgeBank::make(const Device& device, const std::vector<BankTemplate>& bank,
+                                const MatchSettings& settings, Stream stream) {
+  EdgeBank made;
+  for (std::size_t i = 0; i < bank.size(); ++i) {
+    const BankTemplate& t = bank[i];
+    auto edges = EdgeTemplate::make(device, t, settings, stream);
+    if (!edges.ok()) return edges.status();
+    const auto count = edges.value()->count(stream);
+    if (!count.ok()) return count.status();
+    if (count.value() < least_edges)
+      return Status(Code::invalid_argument,
+                    "template " + std::to_string(i) + " has too few edges, " +
+                        std::to_string(count.value()) + " pixels: gradients of at least " +
+                        text_of(settings.edge_contrast) + " gray levels a pixel count, " +
+                        std::to_string(edge_radius) +
+                        " pixels or more from its border and its mask's");
+    made.bank_.push_back({t.type, t.size, edges.value()});
+    made.templates_.push_back(std::move(edges.value()));
+  }
+  return made;
+}
+
+Status EdgeBank::refresh(Stream stream) {
+  for (const auto& each : templates_)
+    if (Status s = each->refresh(stream); !s.ok()) return s;
+  return {};
+}
+
+}  // namespace xcorr

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What MatchOn::edges compares: the edges of the searched part of a frame, using the surrounding
+// pixels, and those of the templates, which take the place of their pixels.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "match/bank.hpp"
+#include "match/frame_reader.hpp"
+#include "match/prefilter.hpp"
+#include "stages/image/edges.hpp"
+
+namespace xcorr {
+
+class EdgeMaker {
+ public:
+  /// For regions of that size, anywhere in images of that size.
+  static Result<EdgeMaker> make(const Device& device, Size image, Size region, const EdgeRule& rule,
+                                bool masked = false);
+
+  /// The part of an image that is read to make the edges of a region.
+  Rect reads(const Rect& region) const;
+  /// The size of the largest such part.
+  Size max_read() const;
+
+  /// Enqueues the making of the region's edges; `pixels` are those of reads(region). The planes
+  /// stay valid until the next call.
+  Result<Rows> run(const Rows& pixels, const Rect& region, Stream stream,
+                   const std::uint8_t* mask = nullptr);
+
+ private:
+  Device device_;
+  Size image_;
+  stage::Edges::Problem problem_;  ///< its image and region are set by run()
+  const Variant<stage::Edges>* variant_ = nullptr;
+  Block edges_, workspace_;
+};
+
+/// A template's edges in the place of its pixels. Those within edge_radius of its border or its
+/// mask's do not count, since what lies beyond is unknown.
+class EdgeTemplate final : public TemplatePixels {
+ public:
+  static Result<std::shared_ptr<EdgeTemplate>> make(const Device& device, const BankTemplate& t,
+                                                    const MatchSettings& settings, Stream stream);
+
+  /// Enqueues the making of its edges, if its pixels have changed.
+  Status refresh(Stream stream);
+  /// Waits, and counts its pixels that are edges.
+  Result<std::int64_t> count(Stream stream) const;
+
+  MatrixView view() const override;
+  std::uint64_t version() const override { return version_; }
+
+ private:
+  Status make_edges(Rows pixels, Stream stream);
+
+  Device device_;
+  Size size_;
+  std::shared_ptr<const TemplatePixels> source_;
+  Block copied_;  ///< of a source in host memory
+  Block mask_;
+  std::optional<Prefilter> prefilter_;
+  std::optional<EdgeMaker> maker_;
+  Rows edges_{nullptr, 0};
+  std::uint64_t version_ = 0;
+};
+
+/// The templates of a bank, by their edges.
+class EdgeBank {
+ public:
+  /// Errors: invalid_argument for a template of too few edges, which it names.
+  static Result<EdgeBank> make(const Device& device, const std::vector<BankTemplate>& bank,
+                               const MatchSettings& settings, Stream stream);
+
+  const std::vector<BankTemplate>& bank() const { return bank_; }
+  /// Enqueues the making of what has changed.
+  Status refresh(Stream stream);
+
+ private:
+  std::vector<BankTemplate> bank_;
+  std::vector<std::shared_ptr<EdgeTemplate>> templates_;
+};
+
+/// Of frames.
+EdgeRule edge_rule(const MatchSettings& settings);
+
+}  // namespace xcorr

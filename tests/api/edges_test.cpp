@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Matches on edges: scores against their definition in plain loops, what has changed or is hidden,
+// and what cannot be compared so.
+#include <functional>
+
+#include <xcorr/window_matcher.hpp>
+
+#include "posed_scene.hpp"
+
+namespace api {
+namespace {
+
+/// Blocks and discs of random brightness: outlines at all angles.
+Bytes cluttered(Size size, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int count) { return static_cast<int>(random() % count); };
+  Bytes image(size, 128);
+  for (int i = 0; i < size.area() / 60; ++i) {
+    const int x = below(size.width), y = below(size.height), radius = 2 + below(7);
+    const int value = 20 + below(216);
+    const bool round = below(2);
+    for (int v = std::max(0, y - radius); v < std::min(size.height, y + radius); ++v)
+      for (int u = std::max(0, x - radius); u < std::min(size.width, x + radius); ++u)
+        if (!round || (u - x) * (u - x) + (v - y) * (v - y) < radius * radius)
+          image.at(u, v) = static_cast<std::uint8_t>(value);
+  }
+  return image;
+}
+
+using Change = std::function<double(double value, int x, int y)>;
+
+void paste(Bytes& frame, const Bytes& part, int left, int top, const Change& change) {
+  for (int y = 0; y < part.size.height; ++y)
+    for (int x = 0; x < part.size.width; ++x)
+      frame.at(left + x, top + y) =
+          static_cast<std::uint8_t>(std::clamp(std::lround(change(part.at(x, y), x, y)), 0L, 255L));
+}
+
+double unchanged(double value, int, int) { return value; }
+
+MatchSettings on_edges() {
+  MatchSettings settings;
+  settings.match_on = MatchOn::edges;
+  settings.threshold = 0.2;
+  return settings;
+}
+
+class EdgesTest : public PosedTest {
+ protected:
+  static constexpr Size part{64, 64};
+  const Bytes pattern = cluttered(part, 1);
+
+  std::vector<Peak> find(const Bytes& frame, const MatchSettings& settings = on_edges(),
+                         const Bytes* mask = nullptr) {
+    return match(device, frame, pattern, settings, mask);
+  }
+  /// The best of a frame with the part at (57, 41), changed.
+  Peak find_changed(const Change& change, const MatchSettings& settings = on_edges()) {
+    Bytes frame = cluttered({140, 110}, 2);
+    paste(frame, pattern, 57, 41, change);
+    const auto peaks = find(frame, settings);
+    EXPECT_EQ(peaks.size(), 1U);
+    return peaks.empty() ? Peak{} : peaks[0];
+  }
+  static void expect_there(const Peak& peak, double least, double most = 1, double pixels = 0.3) {
+    EXPECT_NEAR(peak.x, 57, pixels);
+    EXPECT_NEAR(peak.y, 41, pixels);
+    EXPECT_GE(peak.score, least);
+    EXPECT_LE(peak.score, most);
+    EXPECT_EQ(peak.similarity, peak.score);
+  }
+  Status prepare(const MatrixView& view, const MatchSettings& settings, ElementType type) {
+    Matcher matcher = std::move(Matcher::create(device).value());
+    EXPECT_TRUE(matcher.set_templates({&view, 1}).ok());
+    return matcher.prepare(type, {200, 150}, settings);
+  }
+};
+
+/// A gradient in double precision, in gray levels a pixel.
+struct Vector {
+  double x, y, length;
+
+  Vector(const Bytes& image, int left, int top) : x(0), y(0) {
+    constexpr double smooth[] = {1, 6, 15, 20, 15, 6, 1}, slope[] = {-1, -4, -5, 0, 5, 4, 1};
+    for (int j = 0; j < 7; ++j)
+      for (int i = 0; i < 7; ++i) {
+        const int u = std::clamp(left + i - 3, 0, image.size.width - 1);
+        const int v = std::clamp(top + j - 3, 0, image.size.height - 1);
+        x += slope[i] * smooth[j] * image.at(u, v) / 2048;
+        y += smooth[i] * slope[j] * image.at(u, v) / 2048;
+      }
+    length = std::hypot(x, y);
+  }
+  /// The cosine of the angle to another, or of twice that.
+  double cosine(const Vector& other, bool twice) const {
+    const double c = (x * other.x + y * other.y) / (length * other.length);
+    return twice ? 2 * c * c - 1 : c;
+  }
+};
+
+TEST_P(EdgesTest, ScoresAreTheDefinition) {
+  const Bytes frame = cluttered({97, 81}, 3), small = cluttered({23, 19}, 4);
+  const Bytes all(small.size, 1);
+  const Scene round{.part = small.size, .round = true, .poses = {}};
+  const Bytes disc = round.disc();
+  for (const Bytes* mask : {&all, &disc})
+    for (const Polarity polarity : {Polarity::same, Polarity::inverted, Polarity::either}) {
+      MatchSettings settings = on_edges();
+      settings.polarity = polarity;
+      Matcher matcher = std::move(Matcher::create(device).value());
+      const MatrixView view = small.view(), mask_view = mask->view();
+      ASSERT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
+      const Status prepared = matcher.prepare(ElementType::u8, frame.size, settings);
+      ASSERT_TRUE(prepared.ok()) << prepared.message();
+      Image<float> scores({75, 63});
+      ASSERT_TRUE(matcher.score(frame.view(), 0, {scores.data.data(), 75 * 4}).ok());
+      const bool twice = polarity == Polarity::either;
+      for (int y = 0; y < 63; y += 4)
+        for (int x = 0; x < 75; x += 3) {
+          double sum = 0, count = 0;
+          for (int j = 3; j < 16; ++j)
+            for (int i = 3; i < 20; ++i) {
+              bool counts = true;
+              for (int k = 0; k < 49; ++k) counts &= mask->at(i + k % 7 - 3, j + k / 7 - 3) != 0;
+              const Vector t(small, i, j), f(frame, x + i, y + j);
+              if (!counts || t.length < settings.edge_contrast) continue;
+              count += 1;
+              if (f.length >= settings.edge_contrast) sum += t.cosine(f, twice);
+            }
+          ASSERT_GT(count, 16);
+          const double sign = polarity == Polarity::inverted ? -1 : 1;
+          // Vectors are of seven bits.
+          ASSERT_NEAR(scores.at(x, y), sign * sum / count, 0.02) << x << ", " << y;
+        }
+    }
+}
+
+/// A copy scores exactly 1, wherever it is, and with any brightness and contrast about that.
+TEST_P(EdgesTest, BrightnessAndContrast) {
+  Bytes frame = cluttered({140, 110}, 2);
+  paste(frame, pattern, 76, 46, unchanged);  // in the corner
+  const auto copies = find(frame);
+  ASSERT_EQ(copies.size(), 1U);
+  EXPECT_EQ(copies[0].score, 1);
+  EXPECT_EQ(copies[0].x, 76);
+  EXPECT_EQ(copies[0].y, 46);
+  expect_there(find_changed(unchanged), 1);
+  const auto faint = [](double v, int, int) { return 90 + v / 3; };
+  expect_there(find_changed(faint), 0.6);
+  MatchSettings settings = on_edges();
+  settings.edge_contrast = 1;
+  expect_there(find_changed(faint, settings), 0.8);
+  expect_there(find_changed([](double v, int x, int) { return v * (1 + 3 * x / 63.0) / 4; }), 0.85);
+}
+
+/// The score is about the share that is visible.
+TEST_P(EdgesTest, Hidden) {
+  const Bytes other = cluttered(part, 5);
+  for (const int percent : {30, 50, 60}) {
+    const auto hide = [&](double v, int x, int y) {
+      return y < 64 * percent / 100 ? other.at(x, y) : v;
+    };
+    const double visible = 1 - percent / 100.0;
+    expect_there(find_changed(hide), visible - 0.12, visible + 0.12, 0.75);
+  }
+}
+
+TEST_P(EdgesTest, Inverted) {
+  const auto invert = [](double v, int, int) { return 255 - v; };
+  MatchSettings settings = on_edges();
+  settings.threshold = -1;
+  EXPECT_GT(std::abs(find_changed(invert, settings).x - 57), 2);
+  settings.polarity = Polarity::inverted;
+  expect_there(find_changed(invert, settings), 1);
+  EXPECT_TRUE(find_changed(invert, settings).inverted);
+  settings.polarity = Polarity::either;
+  expect_there(find_changed(invert, settings), 1);
+  expect_there(find_changed(unchanged, settings), 1);
+  // Half of it, as where a button is dark and its surroundings stay.
+  expect_there(find_changed([](double v, int x, int) { return x < 32 ? 255 - v : v; }, settings),
+               0.7);
+  EXPECT_FALSE(find_changed(unchanged, settings).inverted);
+}
+
+/// Whichever kernel, in part of a frame as in the whole, from any layout; smoothed, too.
+TEST_P(EdgesTest, KernelsAndRegionsAgree) {
+  Bytes frame = cluttered({140, 110}, 2);
+  paste(frame, pattern, 57, 41, unchanged);
+  MatchSettings settings = on_edges();
+  settings.kernel = GetParam() == Backend::cpu ? "direct" : "overlap_wise";
+  settings.max_peaks = 4;
+  const auto expected = find(frame, settings);
+  settings.kernel = GetParam() == Backend::cpu ? "fft" : "auto";
+  const auto got = find(frame, settings);
+  ASSERT_EQ(expected.size(), got.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(expected[i].score, got[i].score);
+  settings.search_region = {53, 39, 71, 69};
+  const auto part_of = find(frame, settings);
+  ASSERT_EQ(part_of.size(), 1U);
+  EXPECT_EQ(part_of[0].score, 1);
+  EXPECT_EQ(part_of[0].x, expected[0].x);
+  settings.prefilter_sigma = 1;
+  const auto smoothed = find(frame, settings);
+  ASSERT_EQ(smoothed.size(), 1U);
+  EXPECT_GT(smoothed[0].score, 0.95);
+}
+
+TEST_P(EdgesTest, PlacesBetweenPixels) {
+  Scene scene{.part = {60, 52}, .poses = {{60.3, 50.7}}};
+  scene.inside = [](double x, double y) {
+    return std::hypot(x, y) < 17 ? 200 : std::abs(x) < 22 && std::abs(y) < 18 ? 60 : 120;
+  };
+  MatchSettings settings = on_edges();
+  settings.threshold = 0.7;
+  const auto peaks = match(device, scene.frame({120, 100}), scene.pattern(), settings);
+  expect_parts(peaks, scene, 0.2, 0.1, 0.7);
+}
+
+/// What learns is compared as it is, and search windows compare edges.
+TEST_P(EdgesTest, LiveTemplatesAndWindows) {
+  Bytes frame = cluttered({140, 110}, 2);
+  paste(frame, pattern, 57, 41, unchanged);
+  const Bytes first = cluttered(part, 9);
+  auto live = LiveTemplate::create(device, first.view());
+  ASSERT_TRUE(live.ok()) << live.status().message();
+  WindowMatcher matcher = std::move(WindowMatcher::create(device).value());
+  const std::shared_ptr<const LiveTemplate> shared = live.value();
+  ASSERT_TRUE(matcher.set_templates({&shared, 1}).ok());
+  ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, on_edges()).ok());
+  const SearchWindow windows[] = {{0, {40, 30, 100, 80}}};
+  std::vector<std::vector<Peak>> found;
+  const auto search = [&] {
+    const Status status = matcher.enqueue(frame.view(), windows);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(matcher.collect(found).ok());
+    ASSERT_EQ(found.size(), 1U);
+  };
+  search();
+  for (const Peak& peak : found[0]) EXPECT_LT(peak.score, 0.5);
+  ASSERT_TRUE(live.value()->blend(frame.view(), 57, 41, 1).ok());
+  ASSERT_TRUE(live.value()->wait().ok());
+  search();
+  ASSERT_EQ(found[0].size(), 1U);
+  EXPECT_EQ(found[0][0].score, 1);
+  EXPECT_NEAR(found[0][0].x, 57, 0.1);
+}
+
+TEST_P(EdgesTest, Refused) {
+  MatchSettings settings = on_edges();
+  EXPECT_EQ(prepare(Bytes({20, 20}, 7).view(), settings, ElementType::u8).message(),
+            "template 0 has too few edges, 0 pixels: gradients of at least 3 gray levels a pixel "
+            "count, 3 pixels or more from its border and its mask's");
+  EXPECT_EQ(prepare(Image<float>({20, 20}).view(), settings, ElementType::f32).message(),
+            "edges are those of frames of u8, not of f32");
+  settings.min_contrast = 1;
+  EXPECT_EQ(prepare(pattern.view(), settings, ElementType::u8).message(),
+            "min_contrast is of luma and colour: edges have edge_contrast");
+  settings = on_edges();
+  settings.edge_contrast = 0;
+  EXPECT_EQ(prepare(pattern.view(), settings, ElementType::u8).message(),
+            "edge_contrast must be in (0, 64]");
+  settings = all_round(5);
+  settings.match_on = MatchOn::edges;
+  EXPECT_EQ(prepare(pattern.view(), settings, ElementType::u8).message(),
+            "poses are not searched on edges");
+  settings = on_edges();
+  settings.method = Method::orientation;
+  EXPECT_EQ(prepare(pattern.view(), settings, ElementType::u8).message(), "no such method");
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EdgesTest, testing::Values(Backend::cpu, Backend::cuda),
+                         [](const auto& info) { return xcorr::name_of(info.param); });
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is matched on edges: of either contrast and partly hidden in every format of 8 bits, and
+// what has no edges.
+#include "support.hpp"
+
+namespace {
+
+constexpr int width = 90, height = 70;
+
+/// A square with a smaller one in it, at (20, 15).
+Gray square(std::uint8_t around, std::uint8_t fill, std::uint8_t inside) {
+  Gray scene{width, height};
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      const auto within = [&](int margin) {
+        return x >= 20 + margin && x < 52 - margin && y >= 15 + margin && y < 47 - margin;
+      };
+      scene.pixels[static_cast<std::size_t>(y) * width + x] = within(10)  ? inside
+                                                              : within(0) ? fill
+                                                                          : around;
+    }
+  return scene;
+}
+
+std::string part() { return save(crop(square(100, 200, 60), 14, 9, 44, 44), "square.png"); }
+
+GST_START_TEST(of_either_contrast) {
+  const GstVideoFormat format = all_formats[__i__];
+  const GstVideoFormatInfo* info = gst_video_format_get_info(format);
+  if (GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) != 8) return;
+  Finder finder("match-on=edges threshold=0.8 subpixel=none template=" + part());
+  finder.set_format(format, width, height);
+  Found found = finder.find(square(100, 200, 60));
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 14, 9);
+  assert_equals_int(finder.find(square(130, 20, 190)).peaks.size(), 0);
+  finder.set("polarity", "either");
+  found = finder.find(square(130, 20, 190));
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 14, 9);
+  // Its lower half is hidden.
+  Gray hidden = square(100, 200, 60);
+  for (std::size_t i = 31 * width; i < hidden.pixels.size(); ++i) hidden.pixels[i] = 100;
+  assert_equals_int(finder.find(hidden).peaks.size(), 0);
+  finder.set("threshold", "0.35");
+  found = finder.find(hidden);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 14, 9, 2);
+}
+GST_END_TEST
+
+/// A warning says so, what was set before stays and frames flow on.
+GST_START_TEST(without_edges) {
+  Finder finder("match-on=edges threshold=0.8 subpixel=none template=" + part());
+  assert_equals_int(finder.find(square(100, 200, 60)).peaks.size(), 1);
+  const auto refused = [&](const char* property, const std::string& value, const char* why) {
+    finder.set(property, value);
+    assert_equals_int(finder.find(square(100, 200, 60)).peaks.size(), 1);
+    GstMessage* warning = finder.message(GST_MESSAGE_WARNING);
+    fail_unless(warning != nullptr);
+    GError* error = nullptr;
+    gst_message_parse_warning(warning, &error, nullptr);
+    fail_unless(std::string(error->message).find(why) != std::string::npos, "%s", error->message);
+    g_error_free(error);
+    gst_message_unref(warning);
+  };
+  refused("template", save(square(7, 7, 7), "flat.png"), "template 0 has too few edges, 0 pixels");
+  refused("angle-extent", "90", "poses are not searched on edges");
+}
+GST_END_TEST
+
+/// Matched on luma, and a warning says why.
+GST_START_TEST(of_more_bits) {
+  Finder finder("match-on=edges threshold=0.8 template=" + part());
+  finder.set_format(GST_VIDEO_FORMAT_GRAY16_LE, width, height);
+  assert_equals_int(finder.find(square(100, 200, 60)).peaks.size(), 1);
+  const std::string text =
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  assert_equals_string(text.c_str(),
+                       "'match-on': the luma of frames of GRAY16_LE is matched on, since they "
+                       "have no edges of 8 bits");
+}
+GST_END_TEST
+
+GST_START_TEST(followed) {
+  Finder finder(
+      "match-on=edges threshold=0.6 track=true tracker=template template-update=0.1 template=" +
+      part());
+  for (int i = 0; i < 4; ++i) {
+    const Found found = finder.find(square(100, 200, 60));
+    assert_equals_int(found.peaks.size(), 1);
+    fail_if(found.peaks[0].lost);
+    assert_at(found.peaks[0], 14, 9, 0.3);
+  }
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("edges");
+  TCase* tcase = tcase_create("edges");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, of_either_contrast, 0, static_cast<int>(all_formats.size()));
+  tcase_add_test(tcase, without_edges);
+  tcase_add_test(tcase, of_more_bits);
+  tcase_add_test(tcase, followed);
+  return suite;
+}
