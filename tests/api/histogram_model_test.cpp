@@ -140,5 +140,32 @@ TEST_F(HistogramModelTest, GrayPicturesCountByTheirLuma) {
   EXPECT_EQ(find(frame(), 92 - 8, 80), 2);
 }
 
+/// As NV12: pairs of chroma, one for four pixels. The target differs by these alone.
+TEST_F(HistogramModelTest, SeesColoursInPlanesOfChroma) {
+  constexpr int width = 200, height = 160;
+  const std::vector<std::uint8_t> luma(std::size_t{width} * height, 120);
+  std::vector<std::uint8_t> chroma(std::size_t{width} * height / 2, 128);
+  MatrixView view{luma.data(), ElementType::u8, {width, height}, width, Memory::host, {}};
+  view.color[0] = {luma.data(), width};
+  for (int i = 0; i < 2; ++i) view.color[1 + i] = {chroma.data(), width, 2, i, 1, 1};
+  const auto paint = [&](int left, int top, std::uint8_t blue, std::uint8_t red) {
+    for (int y = top / 2; y < (top + 40) / 2; ++y)
+      for (int x = left / 2; x < (left + 24) / 2; ++x) {
+        chroma[y * width + 2 * x] = blue;
+        chroma[y * width + 2 * x + 1] = red;
+      }
+  };
+  paint(80, 60, 100, 190);
+  model_.learn(ColorFrame(view), window_round(92, 80), shape_);
+  EXPECT_GT(model_.separation(), 0.9);
+  EXPECT_EQ(find(ColorFrame(view), 92 - 8, 80), 2);
+  paint(80, 60, 190, 100);  // of another colour, as bright
+  find(ColorFrame(view), 92, 80);
+  EXPECT_LT(prior_[0], 0.02);
+  std::ranges::fill(view.color, ColorPlane{});
+  model_.learn(ColorFrame(view), window_round(92, 80), shape_);  // without planes it is gray
+  EXPECT_EQ(ColorFrame(view).bin_at(92, 80), bin_of_gray(120));
+}
+
 }  // namespace
 }  // namespace api

@@ -7,24 +7,25 @@
 
 namespace xcorr::tracker {
 
-/// Packed RGB is told by the weights of its luma.
-ColorFrame::ColorFrame(const MatrixView& frame)
-    : size_(frame.size),
-      pixels_(static_cast<const std::uint8_t*>(frame.data)),
-      pitch_(frame.pitch),
-      bytes_(frame.pixels.bytes) {
+ColorFrame::ColorFrame(const MatrixView& frame) : size_(frame.size) {
   constexpr PixelLayout rgb = packed_rgb(3, 0, 1, 2);
   const auto& weights = frame.pixels.weights;
-  const auto place_of = [&](int weight) {
-    return static_cast<int>(std::ranges::find(weights, weight) - std::begin(weights));
+  const int bytes = frame.pixels.bytes;
+  const auto packed = [&](std::ptrdiff_t position) {
+    return ColorPlane{frame.data, frame.pitch, bytes, static_cast<int>(position)};
   };
-  colored_ =
-      bytes_ >= 3 && std::ranges::is_permutation(
-                         std::span(weights).first(bytes_),
-                         bytes_ == 3 ? std::span(rgb.weights).first(3) : std::span(rgb.weights));
-  for (int i = 0; i < 3; ++i)
-    places_[i] = colored_ ? place_of(rgb.weights[i])
-                          : static_cast<int>(std::ranges::max_element(weights) - weights);
+  if (bytes >= 3 && std::ranges::is_permutation(
+                        std::span(weights).first(bytes),
+                        bytes == 3 ? std::span(rgb.weights).first(3) : std::span(rgb.weights))) {
+    colors_ = Colors::rgb;
+    for (int i = 0; i < color_planes; ++i)
+      planes_[i] = packed(std::ranges::find(weights, rgb.weights[i]) - std::begin(weights));
+  } else if (frame.has_color()) {
+    colors_ = Colors::luma_chroma;
+    std::ranges::copy(frame.color, planes_);
+  } else {
+    planes_[0] = packed(std::ranges::max_element(weights) - std::begin(weights));
+  }
 }
 
 }  // namespace xcorr::tracker

@@ -34,7 +34,8 @@ constexpr int bin_of_rgb(int red, int green, int blue) {
   return bin_of_color(luma, (blue - luma) * 9 / 16, (red - luma) * 23 / 32);
 }
 
-/// The bins of a frame's pixels, in the host's memory.
+/// The bins of a frame's pixels, in the host's memory. RGB is told by the weights of its luma;
+/// other planes of colour are luma and chroma, as they come.
 class ColorFrame {
  public:
   ColorFrame() = default;
@@ -45,18 +46,28 @@ class ColorFrame {
   int bin_at(int x, int y) const {
     x = x < 0 ? 0 : x < size_.width ? x : size_.width - 1;
     y = y < 0 ? 0 : y < size_.height ? y : size_.height - 1;
-    const std::uint8_t* const at = pixels_ + y * pitch_ + std::int64_t{x} * bytes_;
-    return colored_ ? bin_of_rgb(at[places_[0]], at[places_[1]], at[places_[2]])
-                    : bin_of_gray(at[places_[1]]);
+    const auto value = [&](int i) -> int {
+      const ColorPlane& plane = planes_[i];
+      return static_cast<const std::uint8_t*>(
+          plane.data)[(y >> plane.shift_y) * plane.pitch + (x >> plane.shift_x) * plane.step +
+                      plane.position];
+    };
+    constexpr int no_chroma = 128;
+    switch (colors_) {
+      case Colors::rgb:
+        return bin_of_rgb(value(0), value(1), value(2));
+      case Colors::luma_chroma:
+        return bin_of_color(value(0), value(1) - no_chroma, value(2) - no_chroma);
+      default:
+        return bin_of_gray(value(0));
+    }
   }
 
  private:
+  enum class Colors { none, rgb, luma_chroma };
   Size size_;
-  const std::uint8_t* pixels_ = nullptr;
-  std::ptrdiff_t pitch_ = 0;
-  int bytes_ = 1;
-  int places_[3] = {};  ///< of red, green and blue among a pixel's bytes; of luma all
-  bool colored_ = false;
+  Colors colors_ = Colors::none;
+  ColorPlane planes_[color_planes];  ///< of a gray picture the first one
 };
 
 }  // namespace xcorr::tracker
