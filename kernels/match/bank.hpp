@@ -22,6 +22,8 @@ class LivePixels {
   virtual std::uint64_t version() const = 0;
   /// Waits for what changes them on another stream.
   virtual Status wait() const { return {}; }
+  /// What is enqueued on that stream from now on runs after it.
+  virtual Status order_before(Stream) const { return {}; }
 };
 
 struct BankTemplate {

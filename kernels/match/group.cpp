@@ -197,10 +197,37 @@ Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchRes
     if (Status s = load_planes(i, t.source ? t.source->view() : view_of(t), stream); !s.ok())
       return s;
   }
-  return sum_up(0, count, results, stream);
+  if (Status s = sum_up(0, count, results, stream); !s.ok()) return s;
+  note_loaded();
+  return {};
+}
+
+bool TemplateGroup::has_changed() const {
+  return std::ranges::any_of(
+      members_, [](const Member& m) { return m.live && m.version != m.live->version(); });
+}
+
+Status TemplateGroup::order_after_changes(Stream stream) const {
+  for (const auto& [index, live, version] : members_)
+    if (live && version != live->version())
+      if (Status s = live->order_before(stream); !s.ok()) return s;
+  return {};
+}
+
+Status TemplateGroup::reload(const MatchResults& results, Stream stream) {
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (const auto& live = members_[i].live)
+      if (Status s = load_planes(static_cast<int>(i), live->view(), stream); !s.ok()) return s;
+  return sum_up(0, static_cast<int>(members_.size()), results, stream);
+}
+
+void TemplateGroup::note_loaded() {
+  for (Member& member : members_)
+    if (member.live) member.version = member.live->version();
 }
 
 Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
+  if (Status s = order_after_changes(stream); !s.ok()) return s;
   int first = 0, end = 0;
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
     const auto& [index, live, version] = members_[i];
@@ -209,7 +236,10 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
     if (end == 0) first = i;
     end = i + 1;
   }
-  return end == 0 ? Status() : sum_up(first, end - first, results, stream);
+  if (end == 0) return {};
+  if (Status s = sum_up(first, end - first, results, stream); !s.ok()) return s;
+  note_loaded();  // only now: what failed on the way is tried again with the next frame
+  return {};
 }
 
 Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
@@ -270,12 +300,7 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
         !s.ok())
       return s;
   }
-  if (state_)
-    if (Status s = state_->set_rights(operands(), stream); !s.ok()) return s;
-  // Only now: what failed on the way is tried again with the next frame.
-  for (int i = first; i < first + count; ++i)
-    if (Member& member = members_[i]; member.live) member.version = member.live->version();
-  return {};
+  return state_ ? state_->set_rights(operands(), stream) : Status();
 }
 
 // ---- a frame --------------------------------------------------------------------------------
@@ -302,12 +327,16 @@ bool TemplateGroup::select(const std::vector<bool>& wanted) {
 }
 
 Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
-                          const MatchResults& results, SideStream& side, Stream stream) {
+                          const MatchResults& results, SideStream& side, Stream stream,
+                          bool loads_aside) {
+  if (loads_aside && (searched_.empty() || results.best || !kernel_.search))
+    if (Status s = side.join(stream); !s.ok()) return s;
   if (searched_.empty()) return {};
   adopt(frame);
   if (results.best) return coarse_search(frame, scratch, results, side, stream);
-  if (Status s = kernel_.search ? search(frame, scratch, results, stream)
-                                : search_in_stages(frame, scratch, results, side, stream);
+  if (Status s = kernel_.search
+                     ? search(frame, scratch, results, loads_aside ? &side : nullptr, stream)
+                     : search_in_stages(frame, scratch, results, side, stream);
       !s.ok())
     return s;
   if (!kernel_refines())
@@ -377,8 +406,10 @@ WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchSc
 }
 
 Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
-                             const MatchResults& results, Stream stream) {
+                             const MatchResults& results, SideStream* loading, Stream stream) {
   if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
+  if (loading)
+    if (Status s = loading->join(stream); !s.ok()) return s;
   stage::Search::Problem problem = problem_;
   problem.threshold = relaxed(problem.threshold, problem_.products);
   stage::Search::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,

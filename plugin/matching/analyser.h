@@ -69,8 +69,8 @@ class Analyser {
   void interrupt() { parts_->tracks.interrupt(); }
 
   /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
-  /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
-  /// left out.
+  /// Fewer than analysed_at_once() may be in flight before. Frame numbers grow, by one if no frame
+  /// is left out.
   xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number);
   /// What has become of targets since the last call.
   std::vector<xcorr::TargetEvent> take_events() { return parts_->tracks.take_events(); }
