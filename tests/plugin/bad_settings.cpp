@@ -120,6 +120,22 @@ GST_START_TEST(unknown_kernel_before_the_first_frame) {
 }
 GST_END_TEST
 
+/// One that is able until other frames come.
+GST_START_TEST(kernel_that_cannot_do_these_frames) {
+  if (std::string(backend()) != "cpu") return;
+  const Gray scene = texture(60, 40);
+  Finder finder("kernel=fft_single template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a warning");
+  finder.set_format(GST_VIDEO_FORMAT_GRAY16_LE, scene.width, scene.height);
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  assert_contains(
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+      "fft_single");
+  assert_text(finder.get("kernel"), "auto");
+}
+GST_END_TEST
+
 /// An array of the wrong length or type changes nothing.
 GST_START_TEST(malformed_region) {
   Finder finder("search-region=\"<1,2,30,40>\"");
@@ -184,6 +200,7 @@ Suite* suite() {
   tcase_add_test(cases, unknown_kernel_at_start);
   tcase_add_test(cases, unknown_kernel_while_playing);
   tcase_add_test(cases, unknown_kernel_before_the_first_frame);
+  tcase_add_test(cases, kernel_that_cannot_do_these_frames);
   tcase_add_test(cases, malformed_region);
   tcase_add_test(cases, numbers_out_of_range);
   return suite;
