@@ -10,6 +10,13 @@
 
 namespace xcorr {
 
+namespace {
+
+/// Of so many bytes a kernel reads a stack over the bus; larger ones are uploaded first.
+constexpr std::size_t most_over_bus = std::size_t{64} << 10;
+
+}  // namespace
+
 WindowReader& WindowReader::operator=(WindowReader&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(runtime_, other.runtime_);
@@ -18,6 +25,7 @@ WindowReader& WindowReader::operator=(WindowReader&& other) noexcept {
   std::swap(corners_, other.corners_);
   std::swap(luma_, other.luma_);
   std::swap(packed_, other.packed_);
+  std::swap(uploaded_, other.uploaded_);
   std::swap(fetched_, other.fetched_);
   std::swap(read_, other.read_);
   return *this;
@@ -59,11 +67,10 @@ Status WindowReader::pack(const MatrixView& frame, std::span<const PartCorner> c
   if (Status s = runtime_->wait_for(read_); !s.ok()) return s;
   const std::ptrdiff_t element = frame.element_bytes(), row = window_.width * element;
   const std::ptrdiff_t pitch = padded_pitch(row);
-  const Size stack = stack_of(corners.size());
-  if (Status s = packed_.provide(device_.backend, static_cast<std::size_t>(pitch * stack.height),
-                                 Memory::host);
-      !s.ok())
-    return s;
+  const auto bytes = static_cast<std::size_t>(pitch * stack_of(corners.size()).height);
+  if (Status s = packed_.provide(device_.backend, bytes, Memory::host); !s.ok()) return s;
+  if (bytes > most_over_bus)
+    if (Status s = uploaded_.provide(device_.backend, bytes); !s.ok()) return s;
   tbb::parallel_for(std::size_t{0}, corners.size(), [&](std::size_t i) {
     const auto [left, top] = corners[i];
     const auto* from =
@@ -79,9 +86,14 @@ Status WindowReader::pack(const MatrixView& frame, std::span<const PartCorner> c
 Result<Rows> WindowReader::read_packed(std::size_t windows, const PixelLayout& pixels,
                                        Stream stream) {
   const std::ptrdiff_t pitch = padded_pitch(window_.width * std::max(pixels.bytes, 1));
-  return read_luma(
-      {packed_.data(), ElementType::u8, stack_of(windows), pitch, Memory::host, pixels}, windows,
-      stream);
+  MatrixView stack{packed_.data(), ElementType::u8, stack_of(windows), pitch, Memory::host, pixels};
+  const auto bytes = static_cast<std::size_t>(pitch * stack.size.height);
+  if (bytes > most_over_bus) {
+    const Copy copy = bytes_copy(uploaded_.data(), packed_.data(), bytes);
+    if (Status s = runtime_->copy(copy, Memory::host, Memory::device, stream); !s.ok()) return s;
+    stack.data = uploaded_.data();
+  }
+  return read_luma(stack, windows, stream);
 }
 
 /// The corners of windows that lie one below the other.

@@ -48,6 +48,7 @@ class WindowReader {
   Size window_;
   Block corners_, luma_;  ///< the former in memory that host and device read
   Block packed_;          ///< of frames in host memory, as well: a stack of windows
+  Block uploaded_;        ///< large ones, then
   Block fetched_;         ///< of frames on another device: the same
   void* read_ = nullptr;  ///< an event: the device has read `corners_` and `packed_`
 };

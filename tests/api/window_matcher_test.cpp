@@ -132,6 +132,13 @@ TEST_P(WindowMatcherTest, AsManyWindowsInManyFrames) {
   }
 }
 
+/// So many pixels that they are uploaded before they are read.
+TEST_P(WindowMatcherTest, LargeWindows) {
+  prepare();
+  const std::vector<SearchWindow> windows(9, {0, {0, 0, frame_size.width, frame_size.height}});
+  for (int i = 0; i < 3; ++i) EXPECT_GE(expect_as_alone(windows), windows.size());
+}
+
 TEST_P(WindowMatcherTest, Masks) {
   for (const Bytes& image : templates) {
     masks.emplace_back(image.size, std::uint8_t{1});
