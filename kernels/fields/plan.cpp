@@ -142,7 +142,8 @@ Result<FieldPlan> FieldPlan::make(const Device& device, Size image, const FieldS
         !s.ok())
       return s;
   if (Status s = plan.choose_stages(); !s.ok()) return s;
-  plan.seconds_ = plan.estimate();
+  for (Pass& pass : plan.passes_) plan.seconds_ += pass.seconds = plan.seconds_of(pass);
+  plan.seconds_ += plan.fit_seconds_ = plan.seconds_of_fit();
   if (Status s =
           check_work(plan.seconds_, settings.budget,
                      "the field of " + std::to_string(plan.grid().count.area()) + " windows of " +
@@ -189,26 +190,32 @@ Status FieldPlan::add_pass(int window, const std::vector<InterrogationWindow>& w
   return {};
 }
 
-double FieldPlan::estimate() const {
-  /// Products for a pixel of a window that is fitted: the spline's, in some rounds of both fits.
-  constexpr double of_fit = 1000;
+double FieldPlan::seconds_of(const Pass& pass) const {
   const auto square = [](double side) { return side * side; };
-  double products = 0;
-  for (const Pass& pass : passes_) {
-    const auto count = static_cast<double>(pass.grid.count.area());
-    const std::string_view name = pass.window_search->name;
-    // Windows that overlap share the sums of blocks, which are added up along both axes.
-    const double pixels = name.starts_with("window_search_blocks")
-                              ? static_cast<double>(image_.area()) +
-                                    2 * count * pass.problem.window / pass.problem.spacing
-                              : count * square(pass.problem.window);
-    products += pixels * square(pass.problem.shifts());
-  }
-  double seconds = products / speed_of(device_, settings_.type).products;
-  if (fits_)
-    seconds += of_fit * static_cast<double>(grid().count.area()) *
-               square(settings_.windows.back()) / speed_of(device_, ElementType::f32).products;
-  return seconds;
+  const auto count = static_cast<double>(pass.grid.count.area());
+  const std::string_view name = pass.window_search->name;
+  // Windows that overlap share the sums of blocks, which are added up along both axes.
+  const double pixels = name.starts_with("window_search_blocks")
+                            ? static_cast<double>(image_.area()) +
+                                  2 * count * pass.problem.window / pass.problem.spacing
+                            : count * square(pass.problem.window);
+  return pixels * square(pass.problem.shifts()) / speed_of(device_, settings_.type).products;
+}
+
+/// Of both fits.
+double FieldPlan::seconds_of_fit() const {
+  if (!fits_) return 0;
+  /// Products for a pixel of a window: the spline's, in some rounds.
+  constexpr double of_pixel = 1000;
+  const double window = settings_.windows.back();
+  return of_pixel * static_cast<double>(grid().count.area()) * window * window /
+         speed_of(device_, ElementType::f32).products;
+}
+
+int windows_of_launch(int windows, int row, double seconds) {
+  constexpr double longest = 0.02;
+  const int rows = (windows + row - 1) / row;
+  return row * std::max(1, static_cast<int>(rows / std::max(1.0, seconds / longest)));
 }
 
 template <class Record>

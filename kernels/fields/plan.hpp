@@ -63,8 +63,9 @@ class FieldPlan {
     stage::WindowSearch::Problem problem;
     const Variant<stage::WindowSearch>* window_search;
     const Variant<stage::WindowSearch>* window_search_ensemble = nullptr;
-    Block nodes;    ///< a FieldStatus for each window; later passes of a grid
-    Block windows;  ///< of a list, and of the first pass of a grid
+    double seconds = 0;  ///< an estimate of how long its search takes
+    Block nodes;         ///< a FieldStatus for each window; later passes of a grid
+    Block windows;       ///< of a list, and of the first pass of a grid
   };
 
   /// Coefficients of an image, and the image that is searched in passes after the first, which
@@ -76,7 +77,8 @@ class FieldPlan {
   std::int64_t pixel_bytes() const { return static_cast<std::int64_t>(size_of(settings_.type)); }
   Status allocate();
   Status choose_stages();
-  double estimate() const;
+  double seconds_of(const Pass& pass) const;
+  double seconds_of_fit() const;
   Status add_pass(int window, const std::vector<InterrogationWindow>& windows,
                   const FieldGrid& grid, Stream stream);
   template <class Record>
@@ -88,6 +90,8 @@ class FieldPlan {
   Status deform(const Deformed& image, const FieldGrid& by, float share, Stream stream);
   /// The windows of a pass.
   Status begin_pass(int number, Stream stream);
+  template <class Problem, class LaunchFrom>
+  Status in_launches(Problem& problem, int row, double seconds, LaunchFrom launch);
   /// Of the images, or of them deformed; prepare() comes before.
   Status search(int number, const FieldImage& reference, const FieldImage& frame, Stream stream,
                 FieldPairNumber pair = {});
@@ -118,7 +122,7 @@ class FieldPlan {
   bool fits_ = false;
   bool deforms_ = false, deforms_both_ = false;  ///< in passes after the first
   std::vector<Pass> passes_;
-  double seconds_ = 0;
+  double seconds_ = 0, fit_seconds_ = 0;
   const Variant<stage::Validate>* validate_ = nullptr;
   const Variant<stage::SmoothField>* smooth_ = nullptr;
   float weight_ = 0;  ///< of neighbours where the field is smoothed; 0: it is not
@@ -137,6 +141,10 @@ class FieldPlan {
 
 /// The grid of a pass; `window` pixels along a side.
 FieldGrid field_grid(Size image, int window, int spacing);
+
+/// How many windows a launch takes of so many that take that long: what a GPU has begun cannot be
+/// stopped, so it takes no more at once than fill it for a moment. Whole rows, of so many windows.
+int windows_of_launch(int windows, int row, double seconds);
 
 /// Where a window begins along an axis whose centre is to be at a place.
 int field_corner(float center, int window);

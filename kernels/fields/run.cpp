@@ -120,6 +120,20 @@ Status FieldPlan::begin_pass(int number, Stream stream) {
   return predict(before, passes_[number], Use::deformed_search, stream);
 }
 
+/// Calls launch(first) for one part of a problem's windows after the other, and sets its count.
+/// \param row  of a grid; else 0
+template <class Problem, class LaunchFrom>
+Status FieldPlan::in_launches(Problem& problem, int row, double seconds, LaunchFrom launch) {
+  const int all = problem.count;
+  const int most =
+      device_.backend == Backend::cpu ? all : windows_of_launch(all, std::max(row, 1), seconds);
+  for (int first = 0; first < all; first += most) {
+    problem.count = std::min(most, all - first);
+    if (Status s = launch(first); !s.ok()) return s;
+  }
+  return {};
+}
+
 Status FieldPlan::search(int number, const FieldImage& reference, const FieldImage& frame,
                          Stream stream, FieldPairNumber pair) {
   const Pass& pass = passes_[number];
@@ -138,17 +152,16 @@ Status FieldPlan::search(int number, const FieldImage& reference, const FieldIma
   p.frame_pitch = to.pitch;
   p.pairs = pair.pairs;
   p.pair = pair.pair;
-  const stage::WindowSearch::Buffers buffers{
-      {workspace_.data(), stream},
-      from.pixels,
-      to.pixels,
-      (deformed ? deformed_mask_ : mask_).as<std::uint8_t>(),
-      (number == 0 ? pass.windows : windows_).as<InterrogationWindow>(),
-      measured(),
-      sums_.as<float>(),
-      sums_.as<float>()};
-  return (p.pairs > 1 ? pass.window_search_ensemble : pass.window_search)
-      ->launch(p, device_, buffers, nullptr);
+  const auto* variant = p.pairs > 1 ? pass.window_search_ensemble : pass.window_search;
+  const auto* mask = (deformed ? deformed_mask_ : mask_).as<std::uint8_t>();
+  const auto* windows = (number == 0 ? pass.windows : windows_).as<InterrogationWindow>();
+  return in_launches(p, p.columns, pass.seconds, [&](std::int64_t first) {
+    float* const sums = p.pairs > 1 ? sums_.as<float>() + first * p.shifts() * p.shifts() : nullptr;
+    const stage::WindowSearch::Buffers buffers{
+        {workspace_.data(), stream}, from.pixels, to.pixels, mask, windows + first,
+        measured() + first,          sums,        sums};
+    return variant->launch(p, device_, buffers, nullptr);
+  });
 }
 
 Status FieldPlan::validate(const FieldGrid& grid, Stream stream) {
@@ -187,15 +200,17 @@ Status FieldPlan::fit(const FieldImage& reference, bool again, Stream stream) {
   p.pitch = reference.pitch;
   p.again = again;
   if (!again) p.order = std::min(p.order, 1);
-  const stage::Fit::Buffers buffers{{workspace_.data(), stream},
-                                    reference.pixels,
-                                    mask_.as<std::uint8_t>(),
-                                    frame_.coefficients.as<float>(),
-                                    windows_.as<InterrogationWindow>(),
-                                    bends_.as<FieldBend>(),
-                                    believed(),
-                                    measured()};
-  return fit_->launch(p, device_, buffers, nullptr);
+  return in_launches(p, 0, fit_seconds_ / 2, [&](std::int64_t first) {
+    const stage::Fit::Buffers buffers{{workspace_.data(), stream},
+                                      reference.pixels,
+                                      mask_.as<std::uint8_t>(),
+                                      frame_.coefficients.as<float>(),
+                                      windows_.as<InterrogationWindow>() + first,
+                                      p.order == 2 ? bends_.as<FieldBend>() + first : nullptr,
+                                      believed() + first,
+                                      measured() + first};
+    return fit_->launch(p, device_, buffers, nullptr);
+  });
 }
 
 }  // namespace xcorr

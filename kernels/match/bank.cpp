@@ -77,6 +77,7 @@ class LivePixels final : public TemplatePixels {
   MatrixView view() const override { return shared_->view(); }
   std::uint64_t version() const override { return shared_->version(); }
   Status wait() const override { return shared_->wait(); }
+  Status order_before(Stream stream) const override { return shared_->order_before(stream); }
 
  private:
   std::shared_ptr<const LiveTemplate> shared_;

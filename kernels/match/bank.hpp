@@ -23,6 +23,8 @@ class TemplatePixels {
   virtual std::uint64_t version() const { return 0; }
   /// Waits for what changes them on another stream.
   virtual Status wait() const { return {}; }
+  /// What is enqueued on that stream from now on runs after it.
+  virtual Status order_before(Stream) const { return {}; }
 };
 
 struct BankTemplate {

@@ -45,12 +45,25 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                   static_cast<std::size_t>(size.width * element_bytes),
                   static_cast<std::size_t>(size.height)};
   const Runtime& device = runtime(device_.backend);
-  const bool straight = rows.pitch > 0 && device.is_pinned(rows.data);
+  const bool straight = !stages_all_ && rows.pitch > 0 && device.is_pinned(rows.data);
   if (Status s = straight ? device.copy(copy, Memory::host, Memory::device, stream)
                           : staging_.upload(device_.backend, copy, stream);
       !s.ok())
     return s;
   return Rows{to.as<std::uint8_t>(), pitch};
+}
+
+/// Where kernels read it over the bus: for what they read once.
+Result<Rows> FrameReader::stage(Rows rows, Size size, std::int64_t element_bytes) {
+  const std::size_t row = static_cast<std::size_t>(size.width * element_bytes);
+  const auto staged = staging_.stage(device_.backend, {nullptr, 0, rows.data, rows.pitch, row,
+                                                       static_cast<std::size_t>(size.height)});
+  if (!staged.ok()) return staged.status();
+  return Rows{static_cast<const std::uint8_t*>(staged.value()), static_cast<std::int64_t>(row)};
+}
+
+Status FrameReader::note_read(Stream stream) {
+  return stages_all_ && planes_ == 1 ? staging_.note_read(stream) : Status();
 }
 
 /// From another device's memory; copies need rows that follow each other downwards.
@@ -186,7 +199,9 @@ Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream
            frame.pitch};
   if (device_.backend != Backend::cpu) {
     if (frame.memory == Memory::host)
-      rows = upload(rows.value(), part.size(), element, stream, to && as_it_is ? *to : upload_);
+      rows = stages_all_ ? stage(rows.value(), part.size(), element)
+                         : upload(rows.value(), part.size(), element, stream,
+                                  to && as_it_is ? *to : upload_);
     else if (!runtime(device_.backend).is_here(frame.data))
       rows = fetch(rows.value(), part.size(), element, stream, upload_);
   }

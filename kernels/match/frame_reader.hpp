@@ -35,6 +35,11 @@ class FrameReader {
   static Result<FrameReader> make(const Device& device, ElementType type, Size most,
                                   bool at_once = true, int planes = 1);
 
+  /// From now on host memory has been read when read() returns; else the device may still be
+  /// reading pinned memory then. note_read() follows once what reads the rows has been enqueued.
+  void stage_all() { stages_all_ = true; }
+  Status note_read(Stream stream);
+
   /// Enqueues the reading. The rows are those of the part, and stay valid until the next call. If
   /// they can be copied to a device as they are, they go to `to`, if given.
   Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream, Block* to = nullptr);
@@ -43,6 +48,7 @@ class FrameReader {
   std::int64_t pitch_of(std::int64_t element_bytes) const;
   Status provide(Block& block, std::int64_t pitch) const;
   Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
+  Result<Rows> stage(Rows rows, Size size, std::int64_t element_bytes);
   Result<Rows> fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
   Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
   Result<Rows> read_planes(const MatrixView& frame, const Rect& part, Stream stream);
@@ -55,6 +61,7 @@ class FrameReader {
   const Variant<stage::Luma>* luma_of_pixels_ = nullptr;
   Size most_;
   int planes_ = 1;
+  bool stages_all_ = false;
   Block upload_, luma_;
   Block more_uploads_[color_planes - 1];  ///< of planes that do not share pixels
   Staging staging_;

@@ -184,7 +184,31 @@ Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchRes
   return refresh(results, stream);
 }
 
+bool TemplateGroup::has_changed() const {
+  return std::ranges::any_of(members_,
+                             [](const Member& m) { return m.version != m.pixels->version(); });
+}
+
+Status TemplateGroup::order_after_changes(Stream stream) const {
+  for (const Member& member : members_)
+    if (member.version != member.pixels->version())
+      if (Status s = member.pixels->order_before(stream); !s.ok()) return s;
+  return {};
+}
+
+Status TemplateGroup::reload(const MatchResults& results, Stream stream) {
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (const MatrixView pixels = members_[i].pixels->view(); pixels.memory == Memory::device)
+      if (Status s = load_planes(static_cast<int>(i), pixels, stream); !s.ok()) return s;
+  return sum_up(0, static_cast<int>(members_.size()), results, stream);
+}
+
+void TemplateGroup::note_loaded() {
+  for (Member& member : members_) member.version = member.pixels->version();
+}
+
 Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
+  if (Status s = order_after_changes(stream); !s.ok()) return s;
   int first = 0, end = 0;
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
     const auto& [index, pixels, version] = members_[i];
@@ -193,7 +217,10 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
     if (end == 0) first = i;
     end = i + 1;
   }
-  return end == 0 ? Status() : sum_up(first, end - first, results, stream);
+  if (end == 0) return {};
+  if (Status s = sum_up(first, end - first, results, stream); !s.ok()) return s;
+  note_loaded();  // only now: what failed on the way is tried again with the next frame
+  return {};
 }
 
 Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
@@ -254,11 +281,7 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
         !s.ok())
       return s;
   }
-  if (state_)
-    if (Status s = state_->set_rights(operands(), stream); !s.ok()) return s;
-  // Only now: what failed on the way is tried again with the next frame.
-  for (int i = first; i < first + count; ++i) members_[i].version = members_[i].pixels->version();
-  return {};
+  return state_ ? state_->set_rights(operands(), stream) : Status();
 }
 
 }  // namespace xcorr

@@ -94,14 +94,22 @@ class TemplateGroup {
   Status load(const std::vector<BankTemplate>& bank, const MatchResults& results, Stream stream);
   Status refresh(const MatchResults& results, Stream stream);
 
+  /// The same in steps, of which what the second enqueues is always the same: first, whether
+  /// anything has changed, then all live templates, then what is loaded with that.
+  bool has_changed() const;
+  Status order_after_changes(Stream stream) const;
+  Status reload(const MatchResults& results, Stream stream);
+  void note_loaded();
+
   /// Searches only those templates of the bank from now on; whether that changes anything.
   bool select(const std::vector<bool>& wanted);
   /// Searches only its first ones from now on.
   void search_first(int count) { searched_ = {{0, count}}; }
 
-  /// Enqueues the match of a frame.
+  /// Enqueues the match of a frame. \param loads_aside  reload() has been enqueued on the side
+  /// stream
   Status run(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
-             SideStream& side, Stream stream);
+             SideStream& side, Stream stream, bool loads_aside = false);
   /// Enqueues the scores of all shifts, dense, instead. For a group of one template and a kernel
   /// of the correlate stage.
   Status score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
@@ -137,8 +145,9 @@ class TemplateGroup {
                              Stream stream) const;
   Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, Stream stream) const;
   /// Both produce candidates; search() also peaks where its kernel refines.
+  /// \param loading  what templates are loaded on; null: they are
   Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
-                Stream stream);
+                SideStream* loading, Stream stream);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream);
   /// Correlates; calls `then` after each batch of templates, when window sums are there, too.

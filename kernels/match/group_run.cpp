@@ -37,12 +37,16 @@ bool TemplateGroup::select(const std::vector<bool>& wanted) {
 }
 
 Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
-                          const MatchResults& results, SideStream& side, Stream stream) {
+                          const MatchResults& results, SideStream& side, Stream stream,
+                          bool loads_aside) {
+  if (loads_aside && (searched_.empty() || results.best || !kernel_.search))
+    if (Status s = side.join(stream); !s.ok()) return s;
   if (searched_.empty()) return {};
   adopt(frame);
   if (results.best) return coarse_search(frame, scratch, results, side, stream);
-  if (Status s = kernel_.search ? search(frame, scratch, results, stream)
-                                : search_in_stages(frame, scratch, results, side, stream);
+  if (Status s = kernel_.search
+                     ? search(frame, scratch, results, loads_aside ? &side : nullptr, stream)
+                     : search_in_stages(frame, scratch, results, side, stream);
       !s.ok())
     return s;
   if (!kernel_refines())
@@ -112,8 +116,10 @@ WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchSc
 }
 
 Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
-                             const MatchResults& results, Stream stream) {
+                             const MatchResults& results, SideStream* loading, Stream stream) {
   if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
+  if (loading)
+    if (Status s = loading->join(stream); !s.ok()) return s;
   stage::Search::Problem problem = problem_;
   problem.threshold = relaxed(problem.threshold, problem_.products);
   stage::Search::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,

@@ -62,7 +62,8 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   Device device;
   const Runtime* runtime = nullptr;
   Stream stream;
-  Stream last;  ///< where the last blend runs
+  Stream last;           ///< where the last blend runs
+  void* done = nullptr;  ///< an event, for those who come after it
   ElementType type;
   Size size;
   stage::Blend::Problem problem;
@@ -83,7 +84,10 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
     return pixels.as<std::uint8_t>() +
            place * size.area() * static_cast<std::int64_t>(size_of(type));
   }
-  ~Impl() { runtime->destroy_stream(stream); }
+  ~Impl() {
+    runtime->destroy_event(done);
+    runtime->destroy_stream(stream);
+  }
 };
 
 LiveTemplate::LiveTemplate(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -108,6 +112,9 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
   auto stream = impl->runtime->create_stream();
   if (!stream.ok()) return stream.status();
   impl->stream = impl->last = stream.value();
+  const auto event = impl->runtime->create_event();
+  if (!event.ok()) return event.status();
+  impl->done = event.value();
   if (Status s = impl->allocate(t); !s.ok()) return s;
   return std::shared_ptr<LiveTemplate>(new LiveTemplate(std::move(impl)));
 } catch (const std::exception& thrown) {
@@ -133,10 +140,12 @@ Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
   auto made = FrameReader::make(device, type, size);
   if (!made.ok()) return made.status();
   reader = std::move(made.value());
+  reader.stage_all();
   if (has_color) {
     auto in_color = FrameReader::make(device, type, size, true, color_planes);
     if (!in_color.ok()) return in_color.status();
     color_reader = std::move(in_color.value());
+    color_reader.stage_all();
   }
   return runtime->wait(stream);
 }
@@ -145,7 +154,8 @@ Status LiveTemplate::Impl::blend(const MatrixView& frame, int x, int y, double w
   const Rect part{x, y, size.width, size.height};
   const auto patch = reader.read(frame, part, last);
   if (!patch.ok()) return patch.status();
-  if (Status s = blend_plane(patch.value(), 0, weight); !s.ok() || !has_color) return s;
+  if (Status s = blend_plane(patch.value(), 0, weight); !s.ok()) return s;
+  if (Status s = reader.note_read(last); !s.ok() || !has_color) return s;
   const auto in_color = color_reader.read(frame, part, last);
   if (!in_color.ok()) return in_color.status();
   for (int i = 0; i < color_planes; ++i) {
@@ -212,6 +222,11 @@ Result<MatrixView> LiveTemplate::cut(const MatrixView& frame, const Pose& pose, 
 }
 
 Status LiveTemplate::wait() const { return impl_->runtime->wait(impl_->last); }
+
+Status LiveTemplate::order_before(Stream stream) const {
+  if (stream.handle == impl_->last.handle) return {};
+  return impl_->runtime->order(impl_->last, stream, impl_->done);
+}
 
 Status LiveTemplate::read(void* pixels) const {
   const Copy copy =

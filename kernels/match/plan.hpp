@@ -140,6 +140,8 @@ class MatchPlan {
   /// Enqueues the making of templates' edges that have changed.
   Status refresh(Stream stream);
   Status enqueue_groups(const Result<Rows>& rows, Stream stream);
+  Status enqueue_windows(const MatrixView& frame, Stream stream);
+  Status enqueue_packed_windows(const PixelLayout& pixels, Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
   Status enqueue_lanes(const MatchFrame& frame, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
@@ -177,6 +179,19 @@ class MatchPlan {
   FrameReader reader_;
   std::optional<WindowReader> windows_;  ///< instead
   std::vector<PartCorner> corners_;      ///< of the windows enqueued
+  /// What is enqueued for packed windows, recorded, and what that depends on.
+  struct RecordedWindows {
+    struct Key {
+      std::size_t windows = 0;
+      PixelLayout pixels;
+      const void* packed = nullptr;
+      MatchSettings settings;
+      bool operator==(const Key&) const = default;
+    } key;
+    Recording recording;
+  };
+  RecordedWindows recorded_[2];  ///< of templates as they are loaded, and with loading them
+  bool can_be_recorded_ = true;
   std::optional<Prefilter> prefilter_;
   std::optional<EdgeMaker> edges_;
   std::optional<EdgeBank> edge_bank_;

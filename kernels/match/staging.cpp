@@ -51,6 +51,13 @@ Status Staging::provide(Backend backend, std::size_t bytes) {
   return pinned_.provide(backend, bytes, Memory::host);
 }
 
+Result<const void*> Staging::stage(Backend backend, const Copy& copy) {
+  if (Status s = provide(backend, copy.bytes * copy.rows); !s.ok()) return s;
+  const auto pitch = static_cast<std::ptrdiff_t>(copy.bytes);
+  copy_by_threads({pinned_.data(), pitch, copy.from, copy.from_pitch, copy.bytes, copy.rows});
+  return pinned_.data();
+}
+
 Status Staging::upload(Backend backend, const Copy& copy, Stream stream) {
   if (Status s = provide(backend, copy.bytes * copy.rows); !s.ok()) return s;
   const auto pitch = static_cast<std::ptrdiff_t>(copy.bytes);

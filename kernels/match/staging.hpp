@@ -27,6 +27,11 @@ class Staging {
   /// the first call and for larger copies.
   Status upload(Backend backend, const Copy& copy, Stream stream);
 
+  /// The same, but only to memory that a device reads, which stays until the next call.
+  Result<const void*> stage(Backend backend, const Copy& copy);
+  /// What reads that, if there is anything, has been enqueued on the stream.
+  Status note_read(Stream stream) { return runtime_ ? runtime_->record(sent_, stream) : Status(); }
+
  private:
   Status provide(Backend backend, std::size_t bytes);
 

@@ -154,9 +154,9 @@ Status WindowMatcher::prepare(ElementType type, Size frame, const MatchSettings&
   used.poses.max_overlap = settings.poses.max_overlap;
   used.best_template = false;
   if (Status s = check_task(type, frame, used); !s.ok()) return s;
-  if (Status s = check_matching_name(impl_->device, used.kernel); !s.ok()) return s;
   if (impl_->prepared && type == impl_->type && frame == impl_->frame && used == impl_->settings)
     return {};
+  if (Status s = check_matching_name(impl_->device, used.kernel); !s.ok()) return s;
   impl_->forget_windows();
   impl_->batches.clear();
   impl_->type = type;

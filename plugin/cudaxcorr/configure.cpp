@@ -100,8 +100,17 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
                          status.code() != xcorr::Code::stopped &&
                          !may_fall_back_to_cpu(self, requested.settings, status);
-  if (refusable && element.working != Task{requested.template_set, requested.settings.search})
-    status = configure_as_before(self, requested, status);
+  const auto return_to_working = [&] {
+    if (element.working != Task{requested.template_set, requested.settings.search})
+      status = configure_as_before(self, requested, status);
+  };
+  if (refusable) return_to_working();
+  if (status.code() == xcorr::Code::unsupported) {
+    // What worked with other frames need not with these.
+    element.working.search.match.kernel = "auto";
+    element.working.search.match.match_on = xcorr::MatchOn::luma;
+    return_to_working();
+  }
   if (status.ok()) element.working = {requested.template_set, requested.settings.search};
   post_warnings(self);
   if (const std::string text = element.analyser->take_tuning(); !text.empty())

@@ -77,7 +77,10 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
     frame.due = is_due(self, frame);
     frame.backend = element.analyser->device().backend;
     frame.kernel = element.analyser->kernel();
-    if (frame.due && !try_gpu(self, frame)) {
+    // Where targets are searched depends on the frame before.
+    if (frame.due && settings.search.follows()) status = settle(self);
+    if (!status.ok()) status = fall_back(self, settings, status);
+    if (status.ok() && frame.due && !try_gpu(self, frame)) {
       status = start(self, frame);
       if (!status.ok() && (status = fall_back(self, settings, status)).ok())
         status = start(self, frame);

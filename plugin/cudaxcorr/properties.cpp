@@ -270,7 +270,7 @@ std::vector<Property> output_rows() {
                   XCORR_AT(interval)),
       Rows::count("async-depth", "Asynchronous depth",
                   "Maximum number of frames in flight; each leaves when that many, itself "
-                  "included, have arrived (1: at once). With 'track' it is 1",
+                  "included, have arrived (1: at once). With 'track' it is 2 at most",
                   1, max_async_depth, XCORR_AT(search.async_depth)),
       Rows::integer("max-lateness", "Maximum lateness",
                     "Pass a live source's frame unanalysed if it arrives more nanoseconds "

@@ -107,7 +107,7 @@ bool Analyser::shall_be_live(const Task& task) const {
 
 xcorr::Status Analyser::load(const Task& task) {
   auto& [search, tracks, detections, templates] = *parts_;
-  if (const std::size_t depth = task.search.max_in_flight(); depth != search.depth()) {
+  if (const std::size_t depth = task.search.analysed_at_once(); depth != search.depth()) {
     loaded_ = false;  // not all matchers have the templates
     if (auto status = search.set_depth(depth, devices_.all); !status.ok()) return status;
   }

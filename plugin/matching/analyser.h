@@ -74,9 +74,8 @@ class Analyser {
   }
 
   /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
-  /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
-  /// left out.
-  /// `detected`: in this frame, by a detector, if these are followed.
+  /// Fewer than analysed_at_once() may be in flight before. Frame numbers grow, by one if no frame
+  /// is left out. `detected`: in this frame, by a detector, if these are followed.
   xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,
                       std::vector<DetectedBox> detected);
   /// What has become of targets since the last call.

@@ -3,6 +3,8 @@
 // Where and how frames are searched: what the application sets and the analyser works by.
 #pragma once
 
+#include <algorithm>
+
 #include <xcorr/follower.hpp>
 #include <xcorr/match.hpp>
 
@@ -15,11 +17,14 @@ struct SearchSettings {
   unsigned async_depth = 1;
 
   bool operator==(const SearchSettings&) const = default;
-  /// How many frames may be in flight at once. With tracks it is one: where a track is searched
+  /// Whether there are targets, of templates or of a detector.
+  bool follows() const { return tracking.enabled || tracking.detections; }
+  /// How many frames may be analysed at once. With tracks it is one: where a track is searched
   /// depends on the frame before.
-  unsigned max_in_flight() const {
-    return tracking.enabled || tracking.detections ? 1 : async_depth;
-  }
+  unsigned analysed_at_once() const { return follows() ? 1 : async_depth; }
+  /// How many frames may be held. With tracks it is two at most: what has been found in one is
+  /// published while the next is analysed.
+  unsigned max_in_flight() const { return follows() ? std::min(async_depth, 2u) : async_depth; }
 };
 
 }  // namespace cudaxcorr

@@ -165,6 +165,7 @@ xcorr::Status TrackSession::update_templates() {
         !status.ok())
       return status;
   }
+  if (frame_.memory == xcorr::Memory::host) return {};  // which has been read
   for (const xcorr::TemplatePlace& update : updates)
     if (auto status = templates_.live[update.template_index]->wait(); !status.ok()) return status;
   return {};

@@ -31,7 +31,6 @@ void Windows::set_templates(Images images, LiveTemplates live) {
   loaded_ = false;
   poses_.clear();
   of_images_.clear();
-  of_images_.resize(images_->size());
   enqueued_.clear();
 }
 
@@ -132,29 +131,39 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
   return {};
 }
 
+xcorr::Result<xcorr::WindowMatcher*> Windows::matcher_of_image(std::uint32_t index,
+                                                               xcorr::Memory memory) {
+  const std::pair key{index, memory};
+  if (const auto known = of_images_.find(key); known != of_images_.end()) return &known->second;
+  auto made =
+      xcorr::WindowMatcher::create(memory == xcorr::Memory::host ? xcorr::Device{} : device_);
+  if (!made.ok()) return made.status();
+  if (auto status = set_templates_of(made.value(), {&(*images_)[index], 1}, {}); !status.ok())
+    return status;
+  return &of_images_.emplace(key, std::move(made.value())).first->second;
+}
+
 xcorr::Result<double> Windows::similarity_of_image(const xcorr::MatrixView& frame,
                                                    const xcorr::TemplatePlace& part) {
-  auto& matcher = of_images_[part.template_index];
+  const auto matcher = matcher_of_image(part.template_index, frame.memory);
+  if (!matcher.ok()) return matcher.status();
   const LumaImage& image = (*images_)[part.template_index];
-  if (!matcher) {
-    auto made = xcorr::Matcher::create(device_);
-    if (!made.ok()) return made.status();
-    if (auto status = set_templates_of(made.value(), {&image, 1}, {}); !status.ok()) return status;
-    matcher = std::make_unique<xcorr::Matcher>(std::move(made.value()));
-  }
   xcorr::MatchSettings settings = settings_;
-  settings.poses = {};
+  // There is one place, which the definition takes least for.
+  settings.kernel = frame.memory == xcorr::Memory::host ? "direct" : "auto";
   settings.threshold = -1;
   settings.max_peaks = 1;
-  settings.subpixel = xcorr::Subpixel::none;  // there is one place
-  settings.search_region = {static_cast<int>(std::lround(part.x)),
-                            static_cast<int>(std::lround(part.y)), image.size.width,
-                            image.size.height};
-  if (auto status = matcher->prepare(image.type, frame.size, settings); !status.ok()) return status;
-  if (auto status = matcher->enqueue(frame); !status.ok()) return status;
-  std::vector<xcorr::Peak> peaks;
-  if (auto status = matcher->collect(peaks); !status.ok()) return status;
-  return peaks.empty() ? -1 : peaks.front().similarity;
+  settings.subpixel = xcorr::Subpixel::none;
+  const xcorr::SearchWindow window{
+      0,
+      {static_cast<int>(std::lround(part.x)), static_cast<int>(std::lround(part.y)),
+       image.size.width, image.size.height}};
+  std::vector<std::vector<xcorr::Peak>> found;
+  if (auto status = matcher.value()->prepare(image.type, frame.size, settings); !status.ok())
+    return status;
+  if (auto status = matcher.value()->enqueue(frame, {&window, 1}); !status.ok()) return status;
+  if (auto status = matcher.value()->collect(found); !status.ok()) return status;
+  return found.front().empty() ? -1 : found.front().front().similarity;
 }
 
 /// A peak at an edge inside the searched area may be the slope of a larger one beyond it, so its

@@ -41,7 +41,8 @@ class Windows {
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
 
-  /// How close a part of the frame is to the image that a template started from, upright.
+  /// How close a part of the frame is to the image that a template started from, upright. A frame
+  /// in host memory is compared there: a GPU would not have answered when that is done.
   xcorr::Result<double> similarity_of_image(const xcorr::MatrixView& frame,
                                             const xcorr::TemplatePlace& part);
 
@@ -54,6 +55,7 @@ class Windows {
   /// \param extent  of what is expected there
   xcorr::Rect region_around(const xcorr::TemplatePlace& expected, xcorr::Size extent) const;
   xcorr::Status provide_matcher();
+  xcorr::Result<xcorr::WindowMatcher*> matcher_of_image(std::uint32_t index, xcorr::Memory memory);
   /// \param which  of the template's windows
   xcorr::SearchWindow window_around(const xcorr::TemplatePlace& expected, std::size_t which);
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
@@ -68,9 +70,10 @@ class Windows {
   xcorr::PoseFollowing following_;
   /// That windows were last searched for, by template and which of its windows.
   std::map<std::pair<std::uint32_t, std::size_t>, xcorr::PoseRange> poses_;
-  std::optional<xcorr::WindowMatcher> matcher_;             ///< made when needed
-  bool loaded_ = false;                                     ///< it has the templates
-  std::vector<std::unique_ptr<xcorr::Matcher>> of_images_;  ///< made as needed
+  std::optional<xcorr::WindowMatcher> matcher_;  ///< made when needed
+  bool loaded_ = false;                          ///< it has the templates
+  /// Of the images that templates started from, by template and where frames are; made as needed.
+  std::map<std::pair<std::uint32_t, xcorr::Memory>, xcorr::WindowMatcher> of_images_;
   std::vector<xcorr::SearchWindow> enqueued_;
 };
 

@@ -93,7 +93,8 @@ TEST_P(BudgetTest, OfFields) {
   EXPECT_GT(few.seconds, 0);
   EXPECT_GT(few.bytes, 320U * 240U);
   settings.spacing = 1;
-  settings.budget.max_memory = 2 * few.bytes;
+  settings.budget = {0, 0};
+  settings.budget.max_memory = make().value().cost().bytes - 1;
   EXPECT_EQ(make().status().code(), Code::over_budget);
   settings.budget = {few.seconds, 0};
   const Status refused = make().status();

@@ -16,6 +16,7 @@ constexpr Size large{16384, 16384};
 FieldSettings passes(FieldSettings settings, std::vector<int> windows) {
   settings.windows = std::move(windows);
   settings.spacing = 32;
+  settings.budget = {0, 0};
   return settings;
 }
 

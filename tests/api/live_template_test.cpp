@@ -2,6 +2,7 @@
 //
 // Templates that change on the device: their pixels are those of the definition, bit for bit;
 // matches with them equal those with a new bank of these pixels; and their contract.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -154,6 +155,25 @@ TEST_P(LiveTemplateTest, BlendsOnAStreamOfTheCallers) {
     EXPECT_EQ(pixels_of<std::uint8_t>(*live).data, crop(frame, {x, 20, 9, 8}).data);
   }
   runtime(device.backend).destroy_stream(stream.value());
+}
+
+/// Also those that a device reads for itself; and matchers come after the blend.
+TEST_P(LiveTemplateTest, FramesInHostMemoryHaveBeenRead) {
+  const SharedTemplate live = make(pattern);
+  Matcher matcher = matcher_of({live});
+  ASSERT_TRUE(prepare(matcher, ElementType::u8, frame.size, settings()).ok());
+  const auto memory = allocate_host(device, frame.data.size());
+  ASSERT_TRUE(memory.ok());
+  auto* const pixels = static_cast<std::uint8_t*>(memory.value());
+  MatrixView view = frame.view();
+  view.data = pixels;
+  for (const int x : {30, 41, 3}) {
+    std::ranges::copy(frame.data, pixels);
+    ASSERT_TRUE(live->blend(view, x, 20, 1).ok());
+    std::fill_n(pixels, frame.data.size(), std::uint8_t{0});
+    EXPECT_EQ(run(matcher, frame).at(0).x, x);
+  }
+  release_host(device, memory.value());
 }
 
 TEST_P(LiveTemplateTest, FlatMatchesNothingUntilItIsBlendedAgain) {

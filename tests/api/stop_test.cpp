@@ -11,6 +11,7 @@
 #include <xcorr/stop.hpp>
 #include <xcorr/tracker.hpp>
 
+#include "fields/plan.hpp"
 #include "support.hpp"
 
 namespace api {
@@ -202,6 +203,14 @@ TEST(StopScopeTest, StoppedScoresLeaveTheFrame) {
     ASSERT_TRUE(matcher.collect(peaks).ok());
     EXPECT_EQ(peaks.size(), 1U);
   }
+}
+
+/// What a GPU is given at once of a field.
+TEST(LaunchesOfFields, AreShortAndOfWholeRows) {
+  EXPECT_EQ(windows_of_launch(1000, 10, 0.001), 1000);
+  EXPECT_EQ(windows_of_launch(1000, 10, 0.25), 80);
+  EXPECT_EQ(windows_of_launch(1000, 1, 0.25), 80);
+  EXPECT_EQ(windows_of_launch(1000, 10, 1e6), 10);
 }
 
 }  // namespace

@@ -115,6 +115,29 @@ TEST_P(WindowMatcherTest, OtherWindowsInEachFrame) {
   expect_as_alone(std::span(some).first(3));
 }
 
+/// From the second frame on a GPU is given the work for the same windows elsewhere as a whole.
+TEST_P(WindowMatcherTest, AsManyWindowsInManyFrames) {
+  prepare();
+  for (const double threshold : {0.05, 0.3}) {
+    settings.threshold = threshold;
+    EXPECT_TRUE(matcher->prepare(ElementType::u8, frame_size, settings).ok());
+    int step = 0;
+    for (const std::size_t count : {2, 2, 2, 1, 1, 1, 2, 2}) {
+      const SearchWindow windows[] = {{0, {11 + step, 9, 38, 40}},
+                                      {1, {50 - step, 20 + step, 38, 40}}};
+      EXPECT_GE(expect_as_alone(std::span(windows).first(count)), count);
+      ++step;
+    }
+  }
+}
+
+/// So many pixels that they are uploaded before they are read.
+TEST_P(WindowMatcherTest, LargeWindows) {
+  prepare();
+  const std::vector<SearchWindow> windows(9, {0, {0, 0, frame_size.width, frame_size.height}});
+  for (int i = 0; i < 3; ++i) EXPECT_GE(expect_as_alone(windows), windows.size());
+}
+
 TEST_P(WindowMatcherTest, Masks) {
   for (const Bytes& image : templates) {
     masks.emplace_back(image.size, std::uint8_t{1});
@@ -178,10 +201,13 @@ TEST_P(WindowMatcherTest, TemplatesThatChange) {
   ASSERT_TRUE(matcher->prepare(ElementType::u8, frame_size, settings).ok());
   const SearchWindow windows[] = {{0, {11, 9, 38, 40}}, {0, {50, 24, 38, 40}}};
   expect_as_alone(windows);
-  ASSERT_TRUE(live->blend(frame.view(), 60, 30, 1).ok());
-  ASSERT_TRUE(live->wait().ok());
-  templates[0] = templates[1];
-  EXPECT_GT(expect_as_alone(windows), 0u);
+  for (const int to : {1, 0, 1, 0}) {
+    const Rect place = to ? Rect{60, 30, 16, 16} : Rect{20, 20, 16, 16};
+    ASSERT_TRUE(live->blend(frame.view(), place.x, place.y, 1).ok());
+    templates[0] = crop(frame, place);
+    EXPECT_GT(expect_as_alone(windows), 0u);
+    EXPECT_GT(expect_as_alone(windows), 0u);
+  }
 }
 
 TEST_P(WindowMatcherTest, OtherTemplates) {

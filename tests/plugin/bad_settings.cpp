@@ -101,6 +101,21 @@ ELEMENT_TEST(unknown_kernel_before_the_first_frame) {
   assert_text(finder.get("kernel"), "auto");
 }
 
+/// One that is able until other frames come.
+ELEMENT_TEST(kernel_that_cannot_do_these_frames) {
+  if (std::string(backend()) != "cpu") return;
+  const Gray scene = texture(60, 40);
+  Finder finder("kernel=fft_single template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a warning");
+  finder.set_format(GST_VIDEO_FORMAT_GRAY16_LE, scene.width, scene.height);
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  assert_contains(
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+      "fft_single");
+  assert_text(finder.get("kernel"), "auto");
+}
+
 /// An array of the wrong length or type changes nothing.
 ELEMENT_TEST(malformed_region) {
   Finder finder("search-region=\"<1,2,30,40>\"");

@@ -25,7 +25,7 @@ Gray square(std::uint8_t around, std::uint8_t fill, std::uint8_t inside) {
 
 std::string part() { return save(crop(square(100, 200, 60), 14, 9, 44, 44), "square.png"); }
 
-GST_START_TEST(of_either_contrast) {
+ELEMENT_TESTS(of_either_contrast, 0, static_cast<int>(all_formats.size())) {
   const GstVideoFormat format = all_formats[__i__];
   const GstVideoFormatInfo* info = gst_video_format_get_info(format);
   if (GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) != 8) return;
@@ -48,10 +48,9 @@ GST_START_TEST(of_either_contrast) {
   assert_equals_int(found.peaks.size(), 1);
   assert_at(found.peaks[0], 14, 9, 2);
 }
-GST_END_TEST
 
 /// A warning says so, what was set before stays and frames flow on.
-GST_START_TEST(without_edges) {
+ELEMENT_TEST(without_edges) {
   Finder finder("match-on=edges threshold=0.8 subpixel=none template=" + part());
   assert_equals_int(finder.find(square(100, 200, 60)).peaks.size(), 1);
   const auto refused = [&](const char* property, const std::string& value, const char* why) {
@@ -68,10 +67,9 @@ GST_START_TEST(without_edges) {
   refused("template", save(square(7, 7, 7), "flat.png"), "template 0 has too few edges, 0 pixels");
   refused("angle-extent", "90", "poses are not searched on edges");
 }
-GST_END_TEST
 
 /// Matched on luma, and a warning says why.
-GST_START_TEST(of_more_bits) {
+ELEMENT_TEST(of_more_bits) {
   Finder finder("match-on=edges threshold=0.8 template=" + part());
   finder.set_format(GST_VIDEO_FORMAT_GRAY16_LE, width, height);
   assert_equals_int(finder.find(square(100, 200, 60)).peaks.size(), 1);
@@ -81,9 +79,8 @@ GST_START_TEST(of_more_bits) {
                        "'match-on': the luma of frames of GRAY16_LE is matched on, since they "
                        "have no edges of 8 bits");
 }
-GST_END_TEST
 
-GST_START_TEST(followed) {
+ELEMENT_TEST(followed) {
   Finder finder(
       "match-on=edges threshold=0.6 track=true tracker=template template-update=0.1 template=" +
       part());
@@ -94,17 +91,5 @@ GST_START_TEST(followed) {
     assert_at(found.peaks[0], 14, 9, 0.3);
   }
 }
-GST_END_TEST
 
 }  // namespace
-
-Suite* suite() {
-  Suite* suite = suite_create("edges");
-  TCase* tcase = tcase_create("edges");
-  suite_add_tcase(suite, tcase);
-  tcase_add_loop_test(tcase, of_either_contrast, 0, static_cast<int>(all_formats.size()));
-  tcase_add_test(tcase, without_edges);
-  tcase_add_test(tcase, of_more_bits);
-  tcase_add_test(tcase, followed);
-  return suite;
-}

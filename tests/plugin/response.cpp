@@ -257,19 +257,26 @@ ELEMENT_TEST(comes_and_goes_while_frames_flow) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   std::atomic<bool> over = false;
+  std::atomic<int> frames = 0;
+  constexpr int rounds = 300, every = 3;
   int images = 0;
   std::thread application([&] {
-    for (int round = 0; round < 300 || (images == 0 && round < 100000); ++round) {
+    for (int round = 0; round < rounds; ++round) {
       Screen screen(finder.element);
-      if (round % 3 == 0) std::this_thread::yield();
+      if (round % every != 0) continue;
+      // The second of these frames begins when the pad is there.
+      for (int seen = frames, last = seen + 2; seen < last; seen = frames) frames.wait(seen);
       images += screen.taken > 0;
     }
     over = true;
   });
-  int frames = 0;
-  for (; !over; ++frames) assert_equals_int(push(finder), GST_FLOW_OK);
+  while (!over) {
+    assert_equals_int(push(finder), GST_FLOW_OK);
+    ++frames;
+    frames.notify_one();
+  }
   application.join();
-  fail_unless(frames > 0 && images > 0, "%d frames, %d images", frames, images);
+  assert_equals_int(images, rounds / every);
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ class XCORR_API LiveTemplate {
   /// never move.) A template that a blend leaves flat matches nothing, see is_flat(), until a later
   /// blend changes that.
   ///
-  /// Neither allocates nor waits, with the exceptions of Matcher::enqueue(). A frame in device
-  /// memory or in memory from allocate_host() must stay valid until wait() has returned. Must not
-  /// be called while a frame is enqueued with a matcher that uses this template. After a blend on
-  /// the caller's stream matchers may use the template on that stream at once. Errors:
+  /// Neither allocates nor waits, with the exceptions of Matcher::enqueue(). A frame in host memory
+  /// has been read when this returns; one in device memory must stay valid until wait() has
+  /// returned. Must not be called while a frame is enqueued with a matcher that uses this template.
+  /// Matchers may use it at once: their work comes after the blend. Errors:
   /// invalid_argument (another type, a part that is not wholly inside the frame, a weight outside
   /// [0, 1]), which leaves the template unchanged; device_error.
   Status blend(const MatrixView& frame, int x, int y, double weight, Stream stream = {});
@@ -50,13 +50,16 @@ class XCORR_API LiveTemplate {
   /// whole pixels the result is the frame's pixels.
   ///
   /// The result lies in device memory and is valid until the next call. It is complete when wait()
-  /// has returned, or for work enqueued on the same stream. The frame is as for blend(). The first
+  /// has returned, or for work enqueued on the same stream. A frame in device memory or in memory
+  /// from allocate_host() must stay valid until wait() has returned. The first
   /// cut of some extent allocates. Errors: invalid_argument (a pose that is not finite, or at which
   /// a pixel of the template lies outside the frame); out_of_memory, device_error.
   Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream = {});
 
-  /// Waits for the last blend or cut, after which matchers may be used again.
+  /// Waits for the last blend or cut.
   Status wait() const;
+  /// What is enqueued on that stream from now on comes after the last blend or cut.
+  Status order_before(Stream stream) const;
 
   /// Waits, then copies the pixels (the luma, without colour) to dense host memory.
   Status read(void* pixels) const;

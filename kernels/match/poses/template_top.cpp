@@ -126,6 +126,7 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
 Status PoseTemplate::refresh(const std::vector<bool>& wanted, Stream stream) {
   if (!live_) return {};
   if (const std::uint64_t version = live_->version(); version != version_) {
+    if (Status s = live_->order_before(stream); !s.ok()) return s;
     if (Status s = load(live_->view(), stream); !s.ok()) return s;
     version_ = version;
   }
