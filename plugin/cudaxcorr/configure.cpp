@@ -65,6 +65,16 @@ Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
   return task;
 }
 
+/// What costs too much is not tried again for each frame: that may take all the memory allowed.
+xcorr::Status prepare(GstCudaXCorr* self, const Task& task) {
+  Element& element = *self->element;
+  if (element.too_costly && element.too_costly->task == task) return element.too_costly->status;
+  GST_DEBUG_OBJECT(self, "preparing for a task");
+  xcorr::Status status = element.analyser->configure(task);
+  if (status.code() == xcorr::Code::over_budget) element.too_costly = {task, status};
+  return status;
+}
+
 /// Refuses what the snapshot has of new settings and templates, because of that error.
 xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
                                   const xcorr::Status& error) {
@@ -77,8 +87,7 @@ xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
   refuse(self, asked, working);
   requested.template_set = working.template_set;
   reset(search, asked.search, working.search);
-  return requested.has_templates() ? element.analyser->configure(task_of(self, requested))
-                                   : xcorr::Status();
+  return requested.has_templates() ? prepare(self, task_of(self, requested)) : xcorr::Status();
 }
 
 }  // namespace
@@ -93,7 +102,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   const Task task = task_of(self, requested);
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(self); !status.ok()) return status;
-  xcorr::Status status = element.analyser->configure(task);
+  xcorr::Status status = prepare(self, task);
   // After an error of the device no other settings would work either; another may take these.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
                          status.code() != xcorr::Code::stopped &&

@@ -2,6 +2,7 @@
 //
 // Frames that lie in their buffers in unusual ways, and are read where their image is; buffers
 // that hold less than they promise, and pass unanalysed with one warning.
+#include <atomic>
 #include <cstring>
 #include <functional>
 
@@ -322,6 +323,40 @@ GST_START_TEST(frames_of_other_caps_that_cost_too_much_pass) {
 }
 GST_END_TEST
 
+/// How often the element has prepared for a task, by its log.
+void count_preparations(GstDebugCategory*, GstDebugLevel, const gchar*, const gchar*, gint,
+                        GObject*, GstDebugMessage* message, gpointer count) {
+  if (g_str_has_prefix(gst_debug_message_get(message), "preparing"))
+    ++*static_cast<std::atomic<int>*>(count);
+}
+
+/// Not for each frame, but again for other settings, templates and caps.
+GST_START_TEST(what_costs_too_much_is_tried_once) {
+  constexpr auto format = GST_VIDEO_FORMAT_GRAY8;
+  std::atomic<int> preparations = 0;
+  gst_debug_set_threshold_for_name("cudaxcorr", GST_LEVEL_DEBUG);
+  gst_debug_add_log_function(count_preparations, &preparations, nullptr);
+  Finder finder("subpixel=false max-memory=5000000 template=" + patch());
+  const auto preparations_of_frames = [&](int size) {
+    const int before = preparations;
+    const Gray image(size, size, 99);
+    for (int i = 0; i < 5; ++i) finder.find(make_frame(format, image));
+    return preparations - before;
+  };
+  finder.set_format(format, 2048, 2048);
+  assert_equals_int(preparations_of_frames(2048), 1);
+  finder.set("threshold", "0.7");
+  assert_equals_int(preparations_of_frames(2048), 1);
+  finder.set_format(format, 2040, 2040);
+  assert_equals_int(preparations_of_frames(2040), 1);
+  finder.set("max-memory", "0");
+  assert_equals_int(preparations_of_frames(2040), 1);
+  fail_unless(finder.find(make_frame(format, Gray(2040, 2040))).analysed);
+  gst_debug_remove_log_function(count_preparations);
+  gst_debug_unset_threshold_for_name("cudaxcorr");
+}
+GST_END_TEST
+
 struct Unmappable {
   GstAllocator parent;
 };
@@ -437,6 +472,7 @@ Suite* suite() {
   tcase_add_test(cases, bad_buffers_among_good_ones);
   tcase_add_test(cases, warned_again_of_frames_with_other_caps);
   tcase_add_test(cases, frames_of_other_caps_that_cost_too_much_pass);
+  tcase_add_test(cases, what_costs_too_much_is_tried_once);
   tcase_add_test(cases, memory_that_cannot_be_mapped);
   tcase_add_test(cases, memory_that_cannot_be_mapped_is_passed_on);
   tcase_add_test(cases, flagged_and_shared_buffers_are_analysed);
