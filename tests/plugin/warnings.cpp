@@ -123,6 +123,13 @@ GST_START_TEST(video_instead_of_an_image) {
 }
 GST_END_TEST
 
+GST_START_TEST(confidence_without_tracks) {
+  assert_told(patch() + "threshold=1 min-confidence=0.9",
+              {"'min-confidence' has no effect", "'threshold'"});
+  assert_equals_int(messages_of(patch() + "threshold=1 track=true min-confidence=0.9").size(), 0);
+}
+GST_END_TEST
+
 GST_START_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);
@@ -145,6 +152,7 @@ Suite* suite() {
   tcase_add_test(cases, refusals_are_told_at_the_first_start);
   tcase_add_test(cases, no_template);
   tcase_add_test(cases, video_instead_of_an_image);
+  tcase_add_test(cases, confidence_without_tracks);
   tcase_add_test(cases, debug_names_the_file_that_failed);
   return suite;
 }
