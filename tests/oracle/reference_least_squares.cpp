@@ -152,7 +152,7 @@ PoseRefinement pose_refine(const stage::PoseRefine::Problem& p, const stage::Pos
     angle += moved[2] / radius;
     pose = {double(pose.x + moved[0]), double(pose.y + moved[1]), double(std::cos(angle)),
             double(std::sin(angle)), double(pose.scale * (1 + moved[3] / radius))};
-    if (std::abs(pose.x - start.x) > 1 || std::abs(pose.y - start.y) > 1 ||
+    if (std::abs(pose.x - start.x) > 2 || std::abs(pose.y - start.y) > 2 ||
         std::abs(angle - first_angle) * radius > 3 ||
         std::abs(pose.scale / start.scale - 1) * radius > 3)
       return {start, 0};
@@ -238,7 +238,7 @@ FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint
     x = to_x;
     y = to_y;
     // At the end of the reach, and not about to stop.
-    if (moved <= 1e-4L && std::max(std::abs(step_x), std::abs(step_y)) > 0.25L) return {0, 0, 0};
+    if (moved <= 1e-4L && std::max(std::abs(step_x), std::abs(step_y)) > 0.5L) return {0, 0, 0};
   }
   if (moved > 1e-2L) return {0, 0, 0};
   return {double(x), double(y), 1};

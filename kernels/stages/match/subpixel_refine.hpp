@@ -125,8 +125,9 @@ XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::sh
   // Along an edge that hardly bends each step is some share of the one before.
   constexpr int most_steps = 40;
   constexpr double shortest = 1e-4, short_enough = 1e-2;
-  // What leads past the reach by longer steps leads away.
-  constexpr double longest_past = 0.25;
+  // What leads past the reach by longer steps leads away. Where scores hardly fall along an edge
+  // the best of whole pixels may be that far beside the place.
+  constexpr double longest_past = 0.5;
   double x = 0, y = 0, moved = 1;
   XCORR_ROLL
   for (int step = 0; step < most_steps; ++step) {
