@@ -94,6 +94,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (p.contrast)
     if (Status s = choose_into(contrast_filter_, p.contrast_filtering(), device_); !s.ok())
       return s;
+  if (p.overhang)
+    if (Status s = choose_into(overhang_scores_, p.overhang_scoring(), device_); !s.ok()) return s;
   return choose_into(peaks_, p.peaks(), device_);
 }
 
@@ -287,6 +289,7 @@ void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.threshold = frame.threshold;
   problem_.subpixel = frame.subpixel != Subpixel::none;
   problem_.subpixel_threshold = relaxed(frame.subpixel_threshold, problem_.products);
+  problem_.overhang = frame.overhang;
 }
 
 bool TemplateGroup::select(const std::vector<bool>& wanted) {
@@ -471,6 +474,15 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
               problem_.contrast_filtering(), device_,
               {batch, scores, scratch.window_sums.data(), scratch.window_squares.data(), scores},
               nullptr);
+          !s.ok())
+        return s;
+    if (overhang_scores_)
+      if (Status s =
+              overhang_scores_->launch(problem_.overhang_scoring(), device_,
+                                       {batch, scratch.products.data(), scratch.window_sums.data(),
+                                        scratch.window_squares.data(), originals(),
+                                        template_sums_.as<TemplateSums>(), mask(), scores, scores},
+                                       nullptr);
           !s.ok())
         return s;
     return peaks_->launch(

@@ -73,9 +73,13 @@ MatchPlan::MatchPlan(const Device& device, ElementType type, Size frame,
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
                                   Stream stream, const KernelOfGroup& kernels, Memory memory,
-                                  bool is_coarse,
-                                  const stage::Search::PruningBound& pruning_bound) {
+                                  bool is_coarse, const stage::Search::PruningBound& pruning_bound,
+                                  double overhang) {
   MatchPlan plan(device, type, frame, settings);
+  plan.overhang_ = overhang;
+  if (overhang >= 0 && !plan.region_.empty()) plan.padding_ = overhang_of(bank, overhang);
+  if (Status s = plan.make_padding(stream); !s.ok()) return s;
+  const Size region = plan.padded_region();
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
     auto filter = Prefilter::make(device, type, frame, plan.region_.size(),
                                   settings.prefilter_sigma, planes_of(settings));
@@ -83,10 +87,11 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     plan.prefilter_ = std::move(filter.value());
   }
 
-  for (const auto& [key, members] : groups_of(bank, plan.region_.size())) {
+  for (const auto& [key, members] : groups_of(bank, region)) {
     const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
-    MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
+    MatchProblem problem = problem_of_group(type, region, key, count, settings);
+    problem.overhang = plan.overhang();
     problem.is_coarse = is_coarse;
     problem.pruning_bound = pruning_bound;
     if (Status s = plan.add_group(bank, members, problem,
@@ -228,7 +233,8 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.approximate != settings_.approximate ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
-      settings.budget != settings_.budget || settings.match_on != settings_.match_on)
+      settings.budget != settings_.budget || settings.match_on != settings_.match_on ||
+      settings.overhang != settings_.overhang)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;
@@ -260,7 +266,53 @@ Status MatchPlan::mark(const std::vector<bool>& wanted, Stream stream) {
 
 Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
-  return rows.ok() && prefilter_ ? prefilter_->run(rows.value(), region_, stream) : rows;
+  if (rows.ok() && prefilter_) rows = prefilter_->run(rows.value(), region_, stream);
+  return rows.ok() && padded_.data() ? pad(rows.value(), stream) : rows;
+}
+
+Status MatchPlan::make_padding(Stream stream) {
+  if (padding_ == Size{}) return {};
+  const Size size = padded_region();
+  const auto bytes = static_cast<std::size_t>(
+      planes_of(settings_) * size.height *
+      padded_pitch(size.width * static_cast<std::int64_t>(size_of(type_))));
+  if (Status s = make_blocks(device_.backend, {{&padded_, bytes}}); !s.ok()) return s;
+  const std::vector<std::byte> zeros(bytes);
+  if (Status s = runtime_->copy(bytes_copy(padded_.data(), zeros.data(), bytes), Memory::host,
+                                Memory::device, stream);
+      !s.ok())
+    return s;
+  return runtime_->wait(stream);
+}
+
+Result<Rows> MatchPlan::pad(const Rows& rows, Stream stream) {
+  const Size size = padded_region();
+  const auto element = static_cast<std::int64_t>(size_of(type_));
+  const std::int64_t pitch = padded_pitch(size.width * element), plane = pitch * size.height;
+  const Rows padded{padded_.as<std::uint8_t>(), pitch, plane};
+  auto* const first =
+      padded_.as<std::uint8_t>() + padding_.height * pitch + padding_.width * element;
+  for (int i = 0; i < planes_of(settings_); ++i)
+    if (Status s = runtime_->copy({first + i * plane, pitch, rows.data + i * rows.plane, rows.pitch,
+                                   static_cast<std::size_t>(region_.width * element),
+                                   static_cast<std::size_t>(region_.height)},
+                                  Memory::device, Memory::device, stream);
+        !s.ok())
+      return s;
+  return padded;
+}
+
+/// Only where the region reaches the frame's border is there nothing past it.
+Overhang MatchPlan::overhang() const {
+  if (!padded_.data()) return {};
+  const auto [x, y, width, height] = region_;
+  const int left = x == 0 ? padding_.width : 0, top = y == 0 ? padding_.height : 0;
+  const int right = x + width == frame_.width ? padding_.width : 0,
+            bottom = y + height == frame_.height ? padding_.height : 0;
+  return {
+      {padding_.width, padding_.height, width, height},
+      {padding_.width - left, padding_.height - top, left + width + right, top + height + bottom},
+      overhang_};
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {
@@ -270,7 +322,8 @@ MatchFrame MatchPlan::searched(const Rows& rows) const {
           settings_.method,
           settings_.threshold,
           settings_.subpixel,
-          settings_.subpixel_threshold};
+          settings_.subpixel_threshold,
+          overhang()};
 }
 
 Status MatchPlan::settled(Status status, Stream stream) {
@@ -391,7 +444,8 @@ Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const
 }
 
 PartCorner MatchPlan::origin_of(std::size_t member) const {
-  return windows_ ? corners_[member] : PartCorner{region_.x, region_.y};
+  return windows_ ? corners_[member]
+                  : PartCorner{region_.x - padding_.width, region_.y - padding_.height};
 }
 
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,

@@ -26,6 +26,10 @@ Status check_settings(const MatchSettings& s) {
                                    " says nothing; it does by ccoeff and ccoeff-normed"};
   if (!(s.min_contrast >= 0 && std::isfinite(s.min_contrast)))
     return bad("min_contrast must be finite and not negative");
+  if (!(s.overhang >= 0 && s.overhang <= 0.5)) return bad("overhang must be in [0, 0.5]");
+  if (s.overhang > 0 && !info(s.method).normed)
+    return {Code::unsupported, std::string("overhang: scores by ") + info(s.method).name +
+                                   " grow with the pixels; those of normed methods do not"};
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))

@@ -24,9 +24,9 @@ std::shared_ptr<const TemplateSet> still_wanted(const std::shared_ptr<const Temp
 
 /// Those of settings that may turn out not to work, and of what goes with them.
 constexpr const char* refusable_properties[] = {
-    "kernel",       "method",      "polarity",  "match-on",   "prefilter-sigma", "angle-start",
-    "angle-extent", "angle-step",  "scale-min", "scale-max",  "scale-step",      "pyramid-levels",
-    "exhaustive",   "max-overlap", "max-work",  "max-memory", "async-depth"};
+    "kernel",       "method",      "polarity",  "match-on",  "prefilter-sigma", "angle-start",
+    "angle-extent", "angle-step",  "scale-min", "scale-max", "scale-step",      "pyramid-levels",
+    "exhaustive",   "max-overlap", "overhang",  "max-work",  "max-memory",      "async-depth"};
 
 /// Resets them, unless they have been changed again since.
 void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {
@@ -39,6 +39,7 @@ void reset(SearchSettings& now, const SearchSettings& refused, const SearchSetti
   reset_one(match.match_on, refused.match.match_on, working.match.match_on);
   reset_one(match.polarity, refused.match.polarity, working.match.polarity);
   reset_one(match.prefilter_sigma, refused.match.prefilter_sigma, working.match.prefilter_sigma);
+  reset_one(match.overhang, refused.match.overhang, working.match.overhang);
   reset_one(match.budget, refused.match.budget, working.match.budget);
   reset_one(match.poses, refused.match.poses, working.match.poses);
   reset_one(now.async_depth, refused.async_depth, working.async_depth);

@@ -205,7 +205,7 @@ struct Plane {
 /// The unknowns are a step, a gain, and an offset for each plane.
 template <class T>
 FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint8_t* inset,
-                            Polarity polarity) {
+                            const Rect& seen, Polarity polarity) {
   const Size size = planes[0].pattern.size;
   const std::size_t n = 3 + planes.size();
   Wide x = 0, y = 0, moved = 1;
@@ -215,6 +215,9 @@ FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint
       for (int v = 2; v < size.height - 2; ++v)
         for (int u = 2; u < size.width - 2; ++u) {
           if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
+          if (u - 2 < seen.x || v - 2 < seen.y || u + 2 >= seen.x + seen.width ||
+              v + 2 >= seen.y + seen.height)
+            continue;
           const auto& [window, pattern, mean] = planes[plane];
           const Terms terms(pattern, mean, u, v);
           std::vector<Wide> all(terms.of, terms.of + 3);
@@ -261,9 +264,13 @@ void subpixel_refine_as(const stage::SubpixelRefine::Problem& problem,
         planes.push_back({window, plain::right_of<T>(p, b.templates, right),
                           problem.mean(b.template_sums[right])});
       }
+      Rect seen{0, 0, p.right.width, p.right.height};
+      if (const Rect& picture = problem.overhang.picture; problem.overhang)
+        seen = {picture.x - p.shifts.x - x, picture.y - p.shifts.y - y, picture.width,
+                picture.height};
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
       b.fits[index] =
-          inside ? subpixel_refine(planes, b.inset, problem.polarity) : FittedPlace{0, 0, 0};
+          inside ? subpixel_refine(planes, b.inset, seen, problem.polarity) : FittedPlace{0, 0, 0};
     }
 }
 
@@ -289,7 +296,8 @@ constexpr Variant<stage::SubpixelRefine> subpixel_refine_table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
       .features = any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                 Feature::contrast, Feature::own_lefts, Feature::planes)},
+                                 Feature::contrast, Feature::own_lefts, Feature::planes,
+                                 Feature::overhang)},
      {.launch = subpixel_refine_all}},
 };
 

@@ -149,8 +149,8 @@ GST_START_TEST(numbers_out_of_range) {
                  {"angle-extent", "40", "-1", "361"},    {"angle-step", "2", "-1", "361"},
                  {"scale-min", "0.9", "0.09", "11"},     {"scale-max", "1.1", "0.09", "11"},
                  {"scale-step", "0.1", "-0.1", "1.1"},   {"max-overlap", "0.3", "-0.1", "1.1"},
-                 {"min-contrast", "4", "-1", "256"},     {"track-angle", "9", "-1", "181"},
-                 {"track-scale", "0.2", "-0.1", "1.1"}};
+                 {"overhang", "0.2", "-0.1", "0.6"},     {"min-contrast", "4", "-1", "256"},
+                 {"track-angle", "9", "-1", "181"},      {"track-scale", "0.2", "-0.1", "1.1"}};
   const Gray scene = texture(60, 40);
   for (const auto& [property, old, below, above] : numbers) {
     Finder finder(std::string(property) + "=" + old +

@@ -4,6 +4,7 @@
 // scores of extreme images, fractions of a pixel.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <tuple>
 
 #include "support.hpp"
@@ -115,6 +116,30 @@ GST_START_TEST(distance_past_the_frame_is_the_frame) {
     finder.set("min-peak-distance", distance);
     assert_equals_int(finder.find(scene).peaks.size(), 1);
   }
+}
+GST_END_TEST
+
+/// A third of it lies outside, above and to the left.
+GST_START_TEST(parts_across_the_border) {
+  const Gray patch = texture(24, 20, 5);
+  Gray scene = texture(100, 80, 9);
+  paste(scene, crop(patch, 5, 3, 19, 17), 0, 0);
+  Finder finder("threshold=0.9 template=" + save(patch, "patch.png"));
+  assert_equals_int(finder.find(scene).peaks.size(), 0);
+  finder.set("overhang", "0.35");
+  if (std::string_view(backend()) == "cuda") {
+    assert_equals_int(finder.find(scene).peaks.size(), 0);
+    const std::string text =
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+    fail_unless(text.find("searched by the CPU only") != text.npos, "%s", text.c_str());
+    assert_text(finder.get("overhang"), "0");
+    return;
+  }
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 1);
+  assert_at(peaks[0], -5, -3, 0.1);
+  assert_equals_float(peaks[0].score, 1);
+  assert_equals_float(peaks[0].width, 24);
 }
 GST_END_TEST
 
@@ -305,6 +330,7 @@ Suite* suite() {
   tcase_add_test(cases, distance_suppresses);
   tcase_add_test(cases, distance_past_the_frame_is_the_frame);
   tcase_add_test(cases, search_region_bounds_the_whole_match);
+  tcase_add_test(cases, parts_across_the_border);
   tcase_add_loop_test(cases, every_method_finds_the_copy, 0, 6);
   tcase_add_test(cases, sqdiff_of_equal_whites_is_zero);
   tcase_add_test(cases, flat_frame_has_no_match);

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads, 1)
       const RefinedPeak& peak = b.peaks[i];
       const stage::CollectCandidates::Source source = b.sources[image];
       one = {similarity_of(p.minimum, p.polarity, peak.score), peak.score,
-             2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose};
+             source.twice_x(peak.x), source.twice_y(peak.y), source.pose};
     }
     list[i] = one;
   }

@@ -179,12 +179,14 @@ struct SubpixelRefine {
     double subpixel_threshold = place_all;
     Masking masking = {};
     Polarity polarity = Polarity::same;
+    Overhang overhang = {};
 
     constexpr Features features() const {
       return features_of(correlate)
           .with(Feature::several_peaks, max_peaks > 1)
           .with(Feature::mask, bool(masking))
-          .with(Feature::contrast, polarity != Polarity::same);
+          .with(Feature::contrast, polarity != Polarity::same)
+          .with(Feature::overhang, bool(overhang));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
     constexpr double mean(const xcorr::TemplateSums& right) const {
