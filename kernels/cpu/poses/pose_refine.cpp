@@ -106,7 +106,8 @@ PoseRefineRight right_of(const stage::PoseRefine::Problem& p, const stage::PoseR
 template <class T>
 PoseRefinement refined(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b,
                        const RefinedPose& start, const Equations& equations) {
-  const auto& [part, planes, system] = equations;
+  const Part& part = equations.part;
+  const std::vector<PoseRefineMatrix>& planes = equations.planes;
   const auto right_at = [&](const RefinedPose& pose) {
     const PoseRefineMap map(pose);
     if (p.planes == 1) return right_of<T>(p, b, part, 0, map);
@@ -118,7 +119,7 @@ PoseRefinement refined(const stage::PoseRefine::Problem& p, const stage::PoseRef
   };
   PoseRefineSteps steps(start, p.freedom, p.radius());
   for (int step = 0; step < PoseRefineSteps::most; ++step)
-    if (!steps.step(system, right_at(steps.pose()))) break;
+    if (!steps.step(equations.system, right_at(steps.pose()))) break;
   return steps.result();
 }
 
