@@ -18,7 +18,7 @@ void paste(Image<T>& frame, const Image<T>& part, int left, int top) {
         frame.at(left + x, top + y) = part.at(x, y);
 }
 
-Bytes ellipse(Size size) { return Scene{.part = size, .round = true}.disc(); }
+Bytes ellipse(Size size) { return Scene{.part = size, .round = true, .poses = {}}.disc(); }
 
 class OverhangTest : public PosedTest {
  protected:
@@ -119,6 +119,21 @@ TEST_P(OverhangTest, BordersOfTheSearchedPart) {
   frame.at(0, 40) ^= 128;             // of the two the other is better
   s.search_region = {6, 10, 48, 60};  // cuts it, past which the frame goes on
   EXPECT_EQ(match(frame, pattern, s).size(), 0u);
+}
+
+/// The region is extended for the largest of them, so that small ones lie wholly outside at places.
+TEST_P(OverhangTest, SmallTemplatesBesideLargeOnes) {
+  const Bytes frame = random_image<std::uint8_t>({90, 70}, 1);
+  const Bytes large = crop(frame, {0, 4, 40, 38}), small = crop(frame, {60, 0, 6, 5});
+  Bytes cut = frame;
+  paste(cut, large, -14, 20);
+  paste(cut, small, 70, -2);
+  const MatrixView views[] = {large.view(), small.view()}, masks[2] = {};
+  const auto peaks = match(device, cut, views, masks, settings(0.45));
+  ASSERT_EQ(peaks.size(), 2u);
+  EXPECT_EQ(peaks[0].score, 1);
+  EXPECT_NEAR(peaks[0].x, -14, 0.1);
+  EXPECT_EQ(peaks[1].score, 1);
 }
 
 /// Rows and columns in which nothing counts may lie outside whatever is set.

@@ -17,7 +17,8 @@ struct Overhang {
   double most = 0;    ///< the largest share of the pixels that count outside the picture
 
   constexpr explicit operator bool() const { return !picture.empty(); }
-  /// What of a window at that place in the left lies in the picture, in its own coordinates.
+  /// What of a window at that place in the left lies in the picture, in its own coordinates; at 0
+  /// where nothing does.
   XCORR_HD Rect seen(int x, int y, Size window) const {
     const Rect& p = picture;
     const auto later = [](int a, int b) { return a > b ? a : b; };
@@ -25,7 +26,8 @@ struct Overhang {
     const int left = later(p.x - x, 0), top = later(p.y - y, 0);
     const int right = sooner(p.x + p.width - x, window.width),
               bottom = sooner(p.y + p.height - y, window.height);
-    return {left, top, later(right - left, 0), later(bottom - top, 0)};
+    if (right <= left || bottom <= top) return {};
+    return {left, top, right - left, bottom - top};
   }
   XCORR_HD bool is_in_reach(int x, int y, Size window) const {
     return x >= reach.x && y >= reach.y && x + window.width <= reach.x + reach.width &&
