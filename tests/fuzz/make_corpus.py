@@ -199,7 +199,7 @@ def template_rules():
             'deep': b'a: ' + b'[' * 60 + b']' * 60,
             'laughs': b'a0: &a0 {label: x}\n' + b''.join(b'a%d: &a%d [*a%d, *a%d]\n' % (i, i, i - 1, i - 1)
                                                          for i in range(1, 20)),
-            'merged': b'a: &a {threshold: .inf}\nb: {<<: *a, region: [1, 2, 3]}\n', 'self': b'a: &a [*a]\n',
+            'empty': b'', 'merged': b'a: &a {threshold: .inf}\nb: {<<: *a, region: [1, 2, 3]}\n', 'self': b'a: &a [*a]\n',
             'twice': b'a: {label: b, label: c}\na: {}\n', 'long': b'"' + b'k' * 5000 + b'": {label: "' + b'v' * 5000 + b'"}',
             'tagged': b'!!map {a: !!float "0.5", b: !<tag:x> {threshold: 0x1p-1}}\n', 'directives': b'%YAML 9.9\n---\na: {}\n'}
 
