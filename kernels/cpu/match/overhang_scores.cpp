@@ -4,6 +4,7 @@
 // rectangle, so what the template is there comes from sums over the rectangles from its corner on.
 #include "stages/match/overhang_scores.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "cpu/common/common.hpp"
@@ -73,19 +74,37 @@ class Overhanging {
 
   void run() const {
     const Rect& shifts = p_.correlate.shifts;
+    const Rect inside = places_inside();
     parallel_for(0, shifts.height, [&](int y) {
       for (int r = 0; r < b_.right_count; ++r) {
         const std::int64_t row = (std::int64_t{r} * shifts.height + y) * shifts.width;
         float* const to = b_.overhang_scores + row;
         if (to != b_.contrast_filtered + row)
           std::copy_n(b_.contrast_filtered + row, shifts.width, to);
-        for (int x = 0; x < shifts.width; ++x)
-          if (seen(x, y).size() != p_.correlate.right) to[x] = score_at(r, x, y);
+        const bool is_in = y >= inside.y && y < inside.y + inside.height;
+        const int first = is_in ? inside.x : shifts.width,
+                  last = is_in ? first + inside.width : first;
+        for (int x = 0; x < first; ++x) to[x] = score_at(r, x, y);
+        for (int x = last; x < shifts.width; ++x) to[x] = score_at(r, x, y);
       }
     });
   }
 
  private:
+  /// Where windows lie in the picture as they are.
+  Rect places_inside() const {
+    const Rect &shifts = p_.correlate.shifts, &picture = p_.overhang.picture;
+    const auto along = [](int begin, int extent, int length, int shift, int count) {
+      const int first = std::clamp(begin - shift, 0, count);
+      return std::pair(first,
+                       std::clamp(begin + extent - length + 1 - shift, first, count) - first);
+    };
+    const Size right = p_.correlate.right;
+    const auto [x, width] = along(picture.x, picture.width, right.width, shifts.x, shifts.width);
+    const auto [y, height] =
+        along(picture.y, picture.height, right.height, shifts.y, shifts.height);
+    return {x, y, width, height};
+  }
   Rect seen(int x, int y) const {
     const Rect& shifts = p_.correlate.shifts;
     return p_.overhang.seen(shifts.x + x, shifts.y + y, p_.correlate.right);
