@@ -142,7 +142,18 @@ class Image {
       whole_.push_back(
           {TermOf<T>(sums.counted), TermOf<T>(sums.sums.sum), TermOf<T>(sums.sums.squares)});
     }
-    if (p.overhang >= 0) find_counted();
+  }
+
+  /// Call before part_at() where it may stick out.
+  void find_counted() {
+    int left = size_.width, top = size_.height, right = 0, bottom = 0;
+    for_counted({0, 0, size_.width, size_.height}, [&](int x, int y) {
+      left = std::min(left, x);
+      top = std::min(top, y);
+      right = std::max(right, x + 1);
+      bottom = y + 1;
+    });
+    counted_ = {left, top, right - left, bottom - top};
   }
 
   std::int64_t counted() const { return static_cast<std::int64_t>(whole_[0].counted); }
@@ -193,16 +204,6 @@ class Image {
     });
     return sums;
   }
-  void find_counted() {
-    int left = size_.width, top = size_.height, right = 0, bottom = 0;
-    for_counted({0, 0, size_.width, size_.height}, [&](int x, int y) {
-      left = std::min(left, x);
-      top = std::min(top, y);
-      right = std::max(right, x + 1);
-      bottom = y + 1;
-    });
-    counted_ = {left, top, right - left, bottom - top};
-  }
 
   Size size_;
   std::vector<T> pixels_;  ///< of all planes
@@ -216,12 +217,16 @@ RescoredPlace local_rescore(const stage::LocalRescore::Problem& p,
                             const stage::LocalRescore::Buffers& b,
                             const stage::LocalRescore::Try& one) {
   const WarpMap map = stage::LocalRescore::map_of(p, b, one);
-  const Image<T> image(p, b, map);
+  Image<T> image(p, b, map);
   const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
   const bool minimum = info(p.method).minimum;
   const int reach = stage::LocalRescore::reach;
   RescoredPlace best{};
   if (image.counted() == 0) return best;
+  const int left = expected.left() - reach, top = expected.top() - reach;
+  const bool is_inside = left >= 0 && top >= 0 && left + map.width + 2 * reach <= p.frame.width &&
+                         top + map.height + 2 * reach <= p.frame.height;
+  if (!is_inside && p.overhang >= 0) image.find_counted();
   for (int y = expected.top() - reach; y <= expected.top() + reach; ++y)
     for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
       const Rect part = image.part_at(p, x, y);
