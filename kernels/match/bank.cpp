@@ -2,6 +2,7 @@
 #include "match/bank.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include <xcorr/correlate.hpp>
@@ -171,6 +172,39 @@ BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
       groups[key_of(bank[i], settings)].push_back(i);
   }
   return groups;
+}
+
+namespace {
+
+/// Of lines of pixels, how many at either end have that share of those that count.
+int lines_outside(const std::vector<std::int64_t>& counted, double share) {
+  const auto all = static_cast<double>(std::accumulate(counted.begin(), counted.end(), 0LL));
+  const auto from = [&](auto line, auto end) {
+    double outside = 0;
+    int lines = 0;
+    for (; line != end && (outside += static_cast<double>(*line)) <= share * all; ++line) ++lines;
+    return lines;
+  };
+  return std::max(from(counted.begin(), counted.end()), from(counted.rbegin(), counted.rend()));
+}
+
+}  // namespace
+
+Size overhang_of(const std::vector<BankTemplate>& bank, double share) {
+  Size most;
+  for (const BankTemplate& t : bank) {
+    const auto [width, height] = t.size;
+    std::vector<std::int64_t> columns(width, t.mask.empty() ? height : 0),
+        rows(height, t.mask.empty() ? width : 0);
+    for (std::size_t i = 0; i < t.mask.size(); ++i)
+      if (t.mask[i]) {
+        ++columns[i % width];
+        ++rows[i / width];
+      }
+    most = {std::max(most.width, lines_outside(columns, share)),
+            std::max(most.height, lines_outside(rows, share))};
+  }
+  return most;
 }
 
 }  // namespace xcorr

@@ -83,4 +83,8 @@ using BankGroups = std::map<GroupKey, std::vector<std::uint32_t>>;
 BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
                      const MatchSettings& settings);
 
+/// How far any of the templates may stick out of a frame, across and down, if that share of its
+/// pixels that count may lie outside.
+Size overhang_of(const std::vector<BankTemplate>& bank, double share);
+
 }  // namespace xcorr

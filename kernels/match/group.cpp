@@ -86,6 +86,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (p.contrast)
     if (Status s = choose_into(contrast_filter_, p.contrast_filtering(), device_); !s.ok())
       return s;
+  if (p.overhang)
+    if (Status s = choose_into(overhang_scores_, p.overhang_scoring(), device_); !s.ok()) return s;
   return choose_into(peaks_, p.peaks(), device_);
 }
 

@@ -54,6 +54,7 @@ struct MatchFrame {
   double threshold;
   Subpixel subpixel;
   double subpixel_threshold;
+  Overhang overhang = {};
 
   const void* of_plane(int number) const {
     return static_cast<const std::byte*>(data) + number * plane;
@@ -189,6 +190,7 @@ class TemplateGroup {
   const Variant<stage::Peaks>* peaks_ = nullptr;
   const Variant<stage::ContrastFilter>* contrast_filter_ =
       nullptr;  ///< null where no contrast is asked for
+  const Variant<stage::OverhangScores>* overhang_scores_ = nullptr;  ///< null: windows lie inside
   const Variant<stage::CoarseSearch>* coarse_search_ = nullptr;
   const Variant<stage::FusedCoarseSearch>* cells_ =
       nullptr;           ///< instead of correlate and coarse_search

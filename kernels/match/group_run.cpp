@@ -22,6 +22,7 @@ void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.threshold = frame.threshold;
   problem_.subpixel = frame.subpixel != Subpixel::none;
   problem_.subpixel_threshold = relaxed(frame.subpixel_threshold, problem_.products);
+  problem_.overhang = frame.overhang;
 }
 
 bool TemplateGroup::select(const std::vector<bool>& wanted) {
@@ -212,6 +213,15 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
               problem_.contrast_filtering(), device_,
               {batch, scores, scratch.window_sums.data(), scratch.window_squares.data(), scores},
               nullptr);
+          !s.ok())
+        return s;
+    if (overhang_scores_)
+      if (Status s =
+              overhang_scores_->launch(problem_.overhang_scoring(), device_,
+                                       {batch, scratch.products.data(), scratch.window_sums.data(),
+                                        scratch.window_squares.data(), originals(),
+                                        template_sums_.as<TemplateSums>(), mask(), scores, scores},
+                                       nullptr);
           !s.ok())
         return s;
     return peaks_->launch(

@@ -74,13 +74,17 @@ MatchPlan::MatchPlan(const Device& device, ElementType type, Size frame,
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
                                   Stream stream, const KernelOfGroup& kernels, Memory memory,
-                                  bool is_coarse,
-                                  const stage::Search::PruningBound& pruning_bound) {
+                                  bool is_coarse, const stage::Search::PruningBound& pruning_bound,
+                                  double overhang) {
   MatchPlan plan(device, type, frame, settings);
+  plan.overhang_ = overhang;
+  if (overhang >= 0 && !plan.region_.empty()) plan.padding_ = overhang_of(bank, overhang);
+  if (Status s = plan.make_padding(stream); !s.ok()) return s;
   if (settings.match_on == MatchOn::edges)
     if (Status s = plan.make_edges(bank, stream); !s.ok()) return s;
   const std::vector<BankTemplate>& compared = plan.edge_bank_ ? plan.edge_bank_->bank() : bank;
   Size read = plan.edges_ ? plan.edges_->max_read() : plan.region_.size();
+  const Size region = plan.padded_region();
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
     auto filter =
         Prefilter::make(device, type, frame, read, settings.prefilter_sigma, planes_read(settings));
@@ -89,10 +93,11 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     read = plan.prefilter_->max_read();
   }
 
-  for (const auto& [key, members] : groups_of(compared, plan.region_.size(), settings)) {
+  for (const auto& [key, members] : groups_of(compared, region, settings)) {
     const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
-    MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
+    MatchProblem problem = problem_of_group(type, region, key, count, settings);
+    problem.overhang = plan.overhang();
     problem.is_coarse = is_coarse;
     problem.pruning_bound = pruning_bound;
     if (Status s = plan.add_group(compared, members, problem,
@@ -245,7 +250,7 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
       settings.approximate != settings_.approximate ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
       settings.budget != settings_.budget || settings.match_on != settings_.match_on ||
-      settings.edge_contrast != settings_.edge_contrast)
+      settings.edge_contrast != settings_.edge_contrast || settings.overhang != settings_.overhang)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;

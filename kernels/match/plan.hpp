@@ -61,11 +61,16 @@ class MatchPlan {
   /// \param memory  of the results; on the device, only what is enqueued behind reads them
   /// \param is_coarse  the best places of cells are wanted, not peaks, if all groups can
   /// \param pruning_bound  of each group's peaks
+  /// \param overhang  the share of a template's pixels that count which may lie outside the frame;
+  /// below 0: matches lie inside as they are, with what does not count. On a GPU it must be that.
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream, const KernelOfGroup& kernels = {},
                                 Memory memory = Memory::host, bool is_coarse = false,
-                                const stage::Search::PruningBound& pruning_bound = {});
+                                const stage::Search::PruningBound& pruning_bound = {},
+                                double overhang = -1);
+  /// How far the searched region is extended to each side for it.
+  Size padding() const { return padding_; }
 
   /// For windows of the size of the settings' search region, each with one template of the bank,
   /// which all have one size and mask. Errors: as of make(); unsupported where only windows one by
@@ -151,6 +156,14 @@ class MatchPlan {
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;
   /// The searched part of a frame where kernels read it.
   Result<Rows> read(const MatrixView& frame, Stream stream);
+  Size padded_region() const {
+    return {region_.width + 2 * padding_.width, region_.height + 2 * padding_.height};
+  }
+  Status make_padding(Stream stream);
+  /// Copies what has been read to where zeros lie round it.
+  Result<Rows> pad(const Rows& rows, Stream stream);
+  /// Of the padded region.
+  Overhang overhang() const;
   /// The settings that what has been read is matched by.
   MatchFrame searched(const Rows& rows) const;
   /// Where the region begins that a template is searched in.
@@ -163,6 +176,9 @@ class MatchPlan {
   Size frame_;
   MatchSettings settings_;
   Rect region_;  ///< searched, clipped to the frame
+  double overhang_ = -1;
+  Size padding_;
+  Block padded_;
   std::vector<TemplateGroup> groups_;
   std::vector<std::size_t> firsts_;  ///< of each group, its first template in the results
   std::size_t matched_ = 0;          ///< templates in all groups

@@ -35,7 +35,52 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(seen) : seen, stream);
   if (rows.ok() && prefilter_) rows = prefilter_->run(rows.value(), seen, stream);
   if (rows.ok() && edges_) rows = edges_->run(rows.value(), region_, stream);
-  return rows;
+  return rows.ok() && padded_.data() ? pad(rows.value(), stream) : rows;
+}
+
+Status MatchPlan::make_padding(Stream stream) {
+  if (padding_ == Size{}) return {};
+  const Size size = padded_region();
+  const auto bytes = static_cast<std::size_t>(
+      planes_of(settings_) * size.height *
+      padded_pitch(size.width * static_cast<std::int64_t>(size_of(type_))));
+  if (Status s = make_blocks(device_.backend, {{&padded_, bytes}}); !s.ok()) return s;
+  const std::vector<std::byte> zeros(bytes);
+  if (Status s = runtime_->copy(bytes_copy(padded_.data(), zeros.data(), bytes), Memory::host,
+                                Memory::device, stream);
+      !s.ok())
+    return s;
+  return runtime_->wait(stream);
+}
+
+Result<Rows> MatchPlan::pad(const Rows& rows, Stream stream) {
+  const Size size = padded_region();
+  const auto element = static_cast<std::int64_t>(size_of(type_));
+  const std::int64_t pitch = padded_pitch(size.width * element), plane = pitch * size.height;
+  const Rows padded{padded_.as<std::uint8_t>(), pitch, plane};
+  auto* const first =
+      padded_.as<std::uint8_t>() + padding_.height * pitch + padding_.width * element;
+  for (int i = 0; i < planes_of(settings_); ++i)
+    if (Status s = runtime_->copy({first + i * plane, pitch, rows.data + i * rows.plane, rows.pitch,
+                                   static_cast<std::size_t>(region_.width * element),
+                                   static_cast<std::size_t>(region_.height)},
+                                  Memory::device, Memory::device, stream);
+        !s.ok())
+      return s;
+  return padded;
+}
+
+/// Only where the region reaches the frame's border is there nothing past it.
+Overhang MatchPlan::overhang() const {
+  if (!padded_.data()) return {};
+  const auto [x, y, width, height] = region_;
+  const int left = x == 0 ? padding_.width : 0, top = y == 0 ? padding_.height : 0;
+  const int right = x + width == frame_.width ? padding_.width : 0,
+            bottom = y + height == frame_.height ? padding_.height : 0;
+  return {
+      {padding_.width, padding_.height, width, height},
+      {padding_.width - left, padding_.height - top, left + width + right, top + height + bottom},
+      overhang_};
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {
@@ -45,7 +90,8 @@ MatchFrame MatchPlan::searched(const Rows& rows) const {
           method_of(settings_),
           settings_.threshold,
           settings_.subpixel,
-          settings_.subpixel_threshold};
+          settings_.subpixel_threshold,
+          overhang()};
 }
 
 Status MatchPlan::refresh(Stream stream) {
@@ -197,7 +243,8 @@ Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const
 }
 
 PartCorner MatchPlan::origin_of(std::size_t member) const {
-  return windows_ ? corners_[member] : PartCorner{region_.x, region_.y};
+  return windows_ ? corners_[member]
+                  : PartCorner{region_.x - padding_.width, region_.y - padding_.height};
 }
 
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,

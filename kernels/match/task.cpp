@@ -31,6 +31,12 @@ Status check_settings(const MatchSettings& s) {
     return bad("min_contrast is of luma and colour: edges have edge_contrast");
   if (!(s.edge_contrast > 0 && s.edge_contrast <= 64))
     return bad("edge_contrast must be in (0, 64]");
+  if (!(s.overhang >= 0 && s.overhang <= 0.5)) return bad("overhang must be in [0, 0.5]");
+  if (s.overhang > 0 && !info(s.method).normed)
+    return {Code::unsupported, std::string("overhang: scores by ") + info(s.method).name +
+                                   " grow with the pixels; those of normed methods do not"};
+  if (s.overhang > 0 && on_edges)
+    return {Code::unsupported, "overhang: what sticks out of the frame is not searched on edges"};
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "stages/match/contrast_filter.hpp"
+#include "stages/match/overhang_scores.hpp"
 #include "stages/match/peaks.hpp"
 #include "stages/match/subpixel_refine.hpp"
 #include "stages/match/templates.hpp"
@@ -43,14 +44,18 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::ContrastFilter::Problem contrast_filtering() const {
     return {{correlate, batch}, method, contrast, masking};
   }
+  constexpr stage::OverhangScores::Problem overhang_scoring() const {
+    return {normalisation(), contrast, overhang};
+  }
   constexpr stage::CoarseSearch::Problem coarse_searching(int first_image) const {
     return {surfaces(), method, masking, contrast.polarity, first_image};
   }
   constexpr stage::Refine::Problem refinement() const {
-    return {correlate, method, max_peaks, subpixel, subpixel_threshold, masking, contrast.polarity};
+    return {correlate,          method,  max_peaks,         subpixel,
+            subpixel_threshold, masking, contrast.polarity, overhang};
   }
   constexpr stage::SubpixelRefine::Problem subpixel_refining() const {
-    return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity};
+    return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity, overhang};
   }
   constexpr stage::TemplateSums::Problem template_sums() const {
     return {correlate.type,        correlate.right,        correlate.planes * correlate.rights,

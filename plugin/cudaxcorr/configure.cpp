@@ -27,7 +27,7 @@ constexpr const char* refusable_properties[] = {
     "kernel",          "method",      "polarity",       "match-on",   "edge-contrast",
     "prefilter-sigma", "angle-start", "angle-extent",   "angle-step", "scale-min",
     "scale-max",       "scale-step",  "pyramid-levels", "exhaustive", "max-overlap",
-    "max-work",        "max-memory",  "async-depth"};
+    "overhang",        "max-work",    "max-memory",     "async-depth"};
 
 /// Resets them, unless they have been changed again since.
 void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {
@@ -41,6 +41,7 @@ void reset(SearchSettings& now, const SearchSettings& refused, const SearchSetti
   reset_one(match.edge_contrast, refused.match.edge_contrast, working.match.edge_contrast);
   reset_one(match.polarity, refused.match.polarity, working.match.polarity);
   reset_one(match.prefilter_sigma, refused.match.prefilter_sigma, working.match.prefilter_sigma);
+  reset_one(match.overhang, refused.match.overhang, working.match.overhang);
   reset_one(match.budget, refused.match.budget, working.match.budget);
   reset_one(match.poses, refused.match.poses, working.match.poses);
   reset_one(now.async_depth, refused.async_depth, working.async_depth);
@@ -67,6 +68,16 @@ Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
   return task;
 }
 
+/// What costs too much is not tried again for each frame: that may take all the memory allowed.
+xcorr::Status prepare(GstCudaXCorr* self, const Task& task) {
+  Element& element = *self->element;
+  if (element.too_costly && element.too_costly->task == task) return element.too_costly->status;
+  GST_DEBUG_OBJECT(self, "preparing for a task");
+  xcorr::Status status = element.analyser->configure(task);
+  if (status.code() == xcorr::Code::over_budget) element.too_costly = {task, status};
+  return status;
+}
+
 /// Refuses what the snapshot has of new settings and templates, because of that error.
 xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
                                   const xcorr::Status& error) {
@@ -79,8 +90,7 @@ xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
   refuse(self, asked, working);
   requested.template_set = working.template_set;
   reset(search, asked.search, working.search);
-  return requested.has_task() ? element.analyser->configure(task_of(self, requested))
-                                   : xcorr::Status();
+  return requested.has_task() ? prepare(self, task_of(self, requested)) : xcorr::Status();
 }
 
 }  // namespace
@@ -95,7 +105,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   const Task task = task_of(self, requested);
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(self); !status.ok()) return status;
-  xcorr::Status status = element.analyser->configure(task);
+  xcorr::Status status = prepare(self, task);
   // After an error of the device no other settings would work either; another may take these.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
                          status.code() != xcorr::Code::stopped &&

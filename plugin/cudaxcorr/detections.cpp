@@ -13,8 +13,7 @@ namespace {
 
 double confidence_of(GstVideoRegionOfInterestMeta* roi) {
   double confidence = 1;
-  if (const GstStructure* detection =
-          gst_video_region_of_interest_meta_get_param(roi, "detection"))
+  if (const GstStructure* detection = gst_video_region_of_interest_meta_get_param(roi, "detection"))
     gst_structure_get_double(detection, "confidence", &confidence);
   return std::isnan(confidence) ? 0 : std::clamp(confidence, 0.0, 1.0);
 }

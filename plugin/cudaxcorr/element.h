@@ -60,6 +60,11 @@ struct Element {
   PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::unique_ptr<Analyser> analyser;
   std::optional<CpuFallback> cpu_fallback;
+  struct Refused {
+    Task task;
+    xcorr::Status status;
+  };
+  std::optional<Refused> too_costly;  ///< what the analyser refused last, of these caps
   Task working;  ///< the last that frames passed with, at first what the element started with
   std::deque<FrameInFlight> frames;  ///< oldest first
   LatenessDetector lateness;

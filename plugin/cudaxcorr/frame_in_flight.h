@@ -42,7 +42,7 @@ struct FrameInFlight {
     return labels ? labels : requested.template_set;
   }
 
-  Snapshot requested;  ///< without a task the frame passes unchanged
+  Snapshot requested;                         ///< without a task the frame passes unchanged
   std::shared_ptr<const TemplateSet> labels;  ///< of what a detector has found, or null
   BufferPointer buffer{nullptr, gst_buffer_unref};
   bool due = false;                     ///< to be analysed

@@ -218,6 +218,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
   element.analyser->set_format(element.format);
   element.response.set_format(element.format);
+  element.too_costly.reset();
   element.warned_of_bad_frame = false;
   element.waited = G_MAXUINT;
   return TRUE;

@@ -140,6 +140,10 @@ std::vector<Property> search_rows() {
                    "lies wholly inside (empty, or of no size: the frame)",
                    nullptr),
           XCORR_AT(search.match.search_region)),
+      Rows::number("overhang", "Overhang",
+                   "Share of the template's pixels that may lie outside the frame; the score is "
+                   "that of the others (the CPU only)",
+                   0, 0.5, XCORR_AT(search.match.overhang)),
       Rows::number("prefilter-sigma", "Prefilter sigma",
                    "Smooth the frame and the templates by a Gaussian of this many "
                    "pixels before they are compared (0: no)",

@@ -159,8 +159,8 @@ std::string Analyser::take_tuning() {
   return told_tuning_ = tuning;
 }
 
-xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory,
-                              std::uint64_t number, std::vector<DetectedBox> detected) {
+xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,
+                              std::vector<DetectedBox> detected) {
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   const xcorr::MatrixView view = luma_view(frame, memory);

@@ -156,6 +156,8 @@ class Reader {
 
 std::optional<FolderRules> parse_rules(std::string_view text, std::string& reason) {
   FolderRules rules;
+  reason.clear();
+  if (text.empty()) return rules;  // libyaml ends the program where there is no memory of a text
   Parser parser(text);
   Document document, next;
   reason = parser ? document.load(*parser) : "there is no memory";

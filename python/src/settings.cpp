@@ -87,6 +87,7 @@ void bind_settings(nb::module_& module) {
             const auto& [x, y, width, height] = region;
             s.search_region = {x, y, width, height};
           })
+      .def_rw("overhang", &MatchSettings::overhang)
       .def_rw("prefilter_sigma", &MatchSettings::prefilter_sigma)
       .def_rw("kernel", &MatchSettings::kernel)
       .def_prop_rw(

@@ -58,7 +58,7 @@ def test_kernels_by_name(frame):
 
 @pytest.mark.parametrize("name, value, error", [
     ("threshold", 1.5, ValueError), ("max_peaks", 0, ValueError), ("max_peaks", "many", TypeError),
-    ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
+    ("overhang", 0.6, ValueError), ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", 360, TypeError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
     ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
@@ -94,6 +94,18 @@ def test_flat_places_are_no_match(frame):
     spread = float(template.std())
     for contrast, count in ((0.99 * spread, 1), (1.01 * spread, 0)):
         assert len(on_cpu([template], threshold=0.9, min_contrast=contrast).match(frame)) == count
+
+
+def test_parts_across_the_border(frame):
+    part = noise((20, 24), 5)
+    cut = frame.copy()
+    cut[:15, :16] = part[5:, 8:]
+    assert len(on_cpu([part], threshold=0.9).match(cut)) == 0
+    peaks = on_cpu([part], threshold=0.9, overhang=0.5).match(cut)
+    assert len(peaks) == 1 and peaks["score"][0] == 1
+    assert abs(peaks["x"][0] + 8) < 0.1 and abs(peaks["y"][0] + 5) < 0.1
+    with pytest.raises(ValueError, match="overhang: scores by sqdiff grow"):
+        on_cpu([part], method="sqdiff", overhang=0.5)
 
 
 def test_unknown_settings_are_refused():

@@ -123,6 +123,9 @@ class Settings:
         -1 to 1. Peaks whose closeness is less are left at whole pixels, which is quicker where many are found.
     search_region : (x, y, width, height), optional
         The part of the frame in which matches lie; None: all of it.
+    overhang : float
+        The share of a template's pixels that may lie outside the frame, 0 to 0.5; the score is that of the others.
+        Above 0 on the CPU only, with a normed method.
     prefilter_sigma : float
         Frame and templates are smoothed by a Gaussian of this width in pixels, 0 to 10.
     kernel : str
@@ -151,6 +154,7 @@ class Settings:
     edge_contrast: float = 3.0
     max_work: float = 0.0
     max_memory: int = 2_000_000_000
+    overhang: float = 0.0
 
     def __post_init__(self) -> None:
         check_settings(dataclasses.replace(self, kernel="auto") if self.kernel != "auto" else self, open_device("cpu"))
@@ -175,6 +179,7 @@ class SettingsChanges(TypedDict, total=False):
     edge_contrast: float
     max_work: float
     max_memory: int
+    overhang: float
 
 
 def changed(kind: type[_S], settings: _S | None, changes: Mapping[str, Any], others: Iterable[str]) -> _S:
@@ -236,7 +241,7 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.match_on = _place_in(("luma", "color", "edges"), "match_on", settings.match_on)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
-                 "kernel", "edge_contrast", "max_work", "max_memory"):
+                 "kernel", "edge_contrast", "max_work", "max_memory", "overhang"):
         _assign(made, name, getattr(settings, name))
     return made
 

@@ -53,6 +53,7 @@ class MatchSettings:
     subpixel: int
     subpixel_threshold: float
     search_region: tuple[int, ...]
+    overhang: float
     prefilter_sigma: float
     max_work: float
     max_memory: int

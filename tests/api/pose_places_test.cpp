@@ -212,6 +212,28 @@ TEST_P(PosePlacesTest, RoundPartsWithHolesAtTheEdge) {
   }
 }
 
+/// An edge on a faint texture: along it scores hardly fall, so beside the border, where places are
+/// whole pixels inside, least squares may begin more than a pixel away.
+TEST_P(PosePlacesTest, EdgesBesideTheBorder) {
+  for (const unsigned seed : {1, 3}) {
+    const double across = std::cos(1.3 * seed), down = std::sin(1.3 * seed);
+    const Texture texture(seed, 9, 40);
+    const auto inside = [&](double u, double v) {
+      return (across * u + down * v < -2 ? 70 : 160) + 0.15 * (texture(u, v) - 128);
+    };
+    const double angle = 67.0 * seed - 180;
+    // Its farthest corner is half a pixel inside.
+    const double c = std::abs(std::cos(angle * degree)), s = std::abs(std::sin(angle * degree));
+    const Scene scene{.part = {48, 48},
+                      .poses = {{24 * (c + s), 60.4, angle}},
+                      .inside = inside,
+                      .outside = Texture(seed + 100)};
+    MatchSettings settings = all_round(1);
+    settings.threshold = 0.6;
+    EXPECT_EQ(found(match(scene.frame({120, 120}), scene.pattern(), settings), scene), 1) << seed;
+  }
+}
+
 ON_EACH_BACKEND(PosePlacesTest);
 
 }  // namespace

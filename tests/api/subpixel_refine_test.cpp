@@ -104,5 +104,35 @@ TEST_P(SubpixelRefineTest, LargestFloatsAndLeastContrast) {
   }
 }
 
+/// A slanted edge and a dot at one side of it, from that place on.
+Floats edge_with_a_dot(Size size, double x0, double y0) {
+  Floats image(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      for (int i = 0; i < 36; ++i) {
+        const double u = x + (i % 6 - 2.5) / 6 - x0, v = y + (i / 6 - 2.5) / 6 - y0;
+        const bool in_dot = std::hypot(u - 24, v - 8) < 2.2;
+        image.at(x, y) += in_dot ? 190.F / 36 : (0.95 * u + 0.3 * v < 15 ? 60.F : 150.F) / 36;
+      }
+  return image;
+}
+
+/// Along the edge scores hardly fall, so a candidate may lie farther away than steps may lead.
+TEST_P(SubpixelRefineTest, PlacesJustPastTheReach) {
+  const Floats pattern = edge_with_a_dot({32, 32}, 0, 0);
+  const auto fit_from = [&](double dx, double dy) {
+    return subpixel_refine(edge_with_a_dot({36, 36}, 1 + dx, 1 + dy), pattern);
+  };
+  const FittedPlace inside = fit_from(-0.3, 0.8);
+  EXPECT_EQ(inside.is_fitted, 1);
+  EXPECT_NEAR(inside.dx, -0.3, 0.05);
+  EXPECT_NEAR(inside.dy, 0.8, 0.1);
+  const FittedPlace past = fit_from(-0.4, 1.35);
+  EXPECT_EQ(past.is_fitted, 1);
+  EXPECT_NEAR(past.dx, -0.4, 0.2);
+  EXPECT_EQ(past.dy, 1);
+  expect_none(fit_from(-1.2, 3.8));
+}
+
 }  // namespace
 }  // namespace api

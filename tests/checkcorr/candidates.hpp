@@ -40,7 +40,11 @@ inline double score_of(const Case& c, Draws& draw) {
 /// An image of the level.
 inline xcorr::stage::CollectCandidates::Source draw_source(Draws& draw, const xcorr::PoseGrid& grid,
                                                            int level) {
-  return {{draw(grid.angles(level)), draw(grid.scales(level))}, 5 + draw(3), 6 + draw(2)};
+  return {{draw(grid.angles(level)), draw(grid.scales(level))},
+          5 + draw(3),
+          6 + draw(2),
+          draw(3) - 1,
+          draw(3) - 1};
 }
 
 inline int level_of(const Case& c) { return (c.left.width + c.right.width) % 2; }

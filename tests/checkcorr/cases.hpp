@@ -66,6 +66,8 @@ struct Case {
   Mask mask = Mask::none;                            ///< for the stages of matches
   xcorr::Polarity polarity = xcorr::Polarity::same;  ///< for methods whose scores have a sign
   double min_contrast = 0;
+  Rect picture = {};    ///< of the left, with zeros round it; empty: all of it
+  double overhang = 0;  ///< of windows, out of the picture
 
   bool filter = false;  ///< for the filter stage only; the shifts are the requested part
   double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii

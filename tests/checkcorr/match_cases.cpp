@@ -99,6 +99,14 @@ constexpr Case table[] = {
     {.name = "own-lefts-disc", .type = u8, .left = {64, 48}, .right = {16, 16}, .form = one_to_many, .rights = 4, .own_lefts = true, .max_peaks = 9, .mask = Mask::disc},
     {.name = "own-lefts-wide", .type = u8, .left = {270, 261}, .right = {257, 258}, .form = one_to_many, .rights = 2, .own_lefts = true},
 
+    // ---- windows that stick out of a picture ----
+    {.name = "overhang", .type = u8, .left = {83, 61}, .right = {16, 12}, .max_peaks = 9, .distance = 3, .threshold = -1, .picture = {6, 5, 70, 51}, .overhang = 0.4},
+    {.name = "overhang-disc-many", .type = u8, .left = {67, 45}, .right = {12, 12}, .form = one_to_many, .rights = 3, .pad = 3, .misalign = 1, .max_peaks = 9, .distance = 3, .threshold = -1, .mask = Mask::disc, .picture = {5, 5, 57, 35}, .overhang = 0.3},
+    {.name = "overhang-none", .type = u8, .left = {67, 45}, .right = {12, 12}, .max_peaks = 9, .mask = Mask::pixel, .picture = {5, 5, 57, 35}},
+    {.name = "overhang-either", .type = u16, .left = {64, 48}, .right = {16, 16}, .max_peaks = 9, .distance = 3, .threshold = -1, .polarity = Polarity::either, .min_contrast = 18000.5, .picture = {8, 8, 48, 32}, .overhang = 0.5},
+    {.name = "overhang-color", .type = u8, .left = {64, 48}, .right = {16, 16}, .planes = 3, .max_peaks = 9, .distance = 3, .threshold = -1, .picture = {8, 8, 48, 32}, .overhang = 0.5},
+    {.name = "overhang", .type = f32, .left = {64, 48}, .right = {16, 16}, .max_peaks = 9, .distance = 3, .threshold = -1, .picture = {8, 8, 48, 32}, .overhang = 0.5},
+
     // ---- contrast that is asked for ----
     {.name = "either-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .polarity = Polarity::either, .min_contrast = 70.3},
     {.name = "either-small", .type = f32, .left = {12, 9}, .right = {5, 4}, .polarity = Polarity::either, .min_contrast = 0.51},

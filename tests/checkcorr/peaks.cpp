@@ -51,13 +51,14 @@ template <class T>
 double exact_score_at(const Truth& t, std::size_t right, int x, int y) {
   namespace plain = xcorr::cpu::plain;
   const Problem& p = t.scenario.problem.correlate;
-  const auto mask = view<std::uint8_t>(t.scenario.values, "mask");
+  const auto bytes = view<std::uint8_t>(t.scenario.values, "mask");
+  const plain::Mask mask{bytes.empty() ? nullptr : bytes.data(), p.right.width};
+  const plain::SeenMask seen = plain::seen_mask(p, t.scenario.problem.overhang, mask, x, y);
   return plain::method_score(
       t.scenario.problem.method,
       plain::terms_at<T>(p, view<std::byte>(t.scenario.values, "lefts").data(),
                          view<std::byte>(t.scenario.values, "templates").data(),
-                         {mask.empty() ? nullptr : mask.data(), p.right.width},
-                         static_cast<int>(right), x, y));
+                         seen.is_whole ? mask : seen.mask(), static_cast<int>(right), x, y));
 }
 
 /// Of the sub-pixel place of a peak, from the nine scores that it comes from.

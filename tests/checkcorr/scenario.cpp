@@ -31,6 +31,9 @@ Scenario::Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker)
   problem.subpixel = c.subpixel;
   problem.masking = masking_of(c);
   problem.contrast.least = c.min_contrast;
+  // At the right border the left goes on.
+  if (const Rect& inner = c.picture; !inner.empty())
+    problem.overhang = {inner, {0, 0, inner.x + inner.width, c.left.height}, c.overhang};
   set_polarity();
 }
 
@@ -44,9 +47,9 @@ void Scenario::set_method(xcorr::Method method, bool with_error) {
   problem.method = method;
   with_error_ = with_error;
   set_polarity();
-  for (const char* later :
-       {stage::Normalise::name, stage::ContrastFilter::name, stage::Peaks::name,
-        stage::Refine::name, stage::CoarseSearch::name, stage::FusedCoarseSearch::name})
+  for (const char* later : {stage::Normalise::name, stage::ContrastFilter::name,
+                            stage::OverhangScores::name, stage::Peaks::name, stage::Refine::name,
+                            stage::CoarseSearch::name, stage::FusedCoarseSearch::name})
     made_.erase(later);
 }
 
@@ -68,11 +71,20 @@ Status Scenario::make_contrast_filtered() {
   return make<stage::ContrastFilter>(problem.contrast_filtering());
 }
 
-Status Scenario::make_candidates() {
+Status Scenario::make_overhang_scores() {
   if (Status s = make_contrast_filtered(); !s.ok()) return s;
+  if (!problem.overhang) {
+    values["overhang_scores"] = values["contrast_filtered"];
+    return {};
+  }
+  return make<stage::OverhangScores>(problem.overhang_scoring());
+}
+
+Status Scenario::make_candidates() {
+  if (Status s = make_overhang_scores(); !s.ok()) return s;
   if (!made_.insert(stage::Peaks::name).second) return {};
   Values inputs = values;
-  inputs["scores"] = values["contrast_filtered"];
+  inputs["scores"] = values["overhang_scores"];
   return run<stage::Peaks>(problem.peaks(), inputs, values);
 }
 

@@ -39,6 +39,7 @@ class Scenario {
   xcorr::Status make_window_sums();
   xcorr::Status make_scores();
   xcorr::Status make_contrast_filtered();
+  xcorr::Status make_overhang_scores();
   xcorr::Status make_candidates();
   xcorr::Status make_peaks();
 

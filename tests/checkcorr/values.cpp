@@ -118,6 +118,13 @@ void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std
                       [&](std::int64_t, int, int, T& v) {
                         v = draw(c.fill, c.fill == Fill::flat_left, T{}, random);
                       });
+  if (const Rect& inner = c.picture; !inner.empty())
+    for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.planes * p.total_lefts(),
+                        [&](std::int64_t, int x, int y, T& v) {
+                          if (x < inner.x || y < inner.y || x >= inner.x + inner.width ||
+                              y >= inner.y + inner.height)
+                            v = 0;
+                        });
   const int room_x = p.left.width - p.right.width + 1, room_y = p.left.height - p.right.height + 1;
   for_each_element<T>(
       rights, p.right, p.right_pitch, p.right_stride, p.planes * p.total_rights(),

@@ -164,21 +164,28 @@ PROPERTIES = {
     'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
     'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
     'angle-extent': ('360', '5', 'nan'), 'angle-step': ('0.01', '90'), 'scale-min': ('0.1', '10'), 'scale-max': ('3', '10'),
-    'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',),
+    'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',), 'overhang': ('0.5', '0.01', 'nan'),
     'max-work': ('-1', '0', '1e-9', '1', 'nan'), 'max-memory': ('0', '1', '2000000000', '18446744073709551615'),
     'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
     'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',), 'overlay.font-desc': ('Sans 12', '', '9' * 40),
     'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
     'json.location': ('', '/tmp/none.jsonl', '\xc3\x28'),
+    'field.windows': ('<32,16>', '<5,4294967295>', '<0>', '<>'), 'field.spacing': ('1', '4294967295'),
+    'field.search-range': ('1', '64', '65'), 'field.subpixel': ('none', 'gauss', 'quadratic', 'least-squares'),
+    'field.order': ('0', '1', '2'), 'field.spline-degree': ('3', '5'), 'field.weight-sigma': ('0', '3', '1000', 'nan'),
+    'field.min-counted': ('0', '0.5', '1'), 'field.mask-file': ('', 'none.png'), 'field.prefilter-sigma': ('0.6', '10'),
+    'field.symmetric': ('true',), 'field.reference': ('previous', 'first', 'file', 'signal'), 'field.cut-score': ('-1', '1'),
+    'field.max-memory': ('0', '1'), 'field.max-work': ('-1', '0', '1e-9'), 'field.min-ratio': ('1', '100', '0.5'),
 }
 
 
 def properties():
     lines = [f'{name}={value}' for name, values in PROPERTIES.items() for value in values]
-    files = {str(i): f'{line}\nframe\nframe\n' for i, line in enumerate(lines)}
+    files = {str(i): f'{line}\n' + 2 * ('field\n' if line.startswith('field.') else 'frame\n')
+             for i, line in enumerate(lines)}
     for i in range(20):
         some = random.Random(i).sample(lines, 8)
-        files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'restart', 'frame']) + '\n'
+        files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'field', 'field', 'restart', 'frame']) + '\n'
     return {name: text.encode('latin-1') for name, text in files.items()}
 
 
@@ -189,7 +196,12 @@ def template_rules():
             'anchors': b'a: &x {threshold: 1e-1}\nb: *x\n? c\n: {label: !!str 5}\n',
             'two': b'---\na: {label: "\\u00e4\\0"}\n---\na: |\n  text\n...\n',
             'utf-16': '\ufeffa: {label: é}'.encode('utf-16-le'),
-            'deep': b'a: ' + b'[' * 60 + b']' * 60}
+            'deep': b'a: ' + b'[' * 60 + b']' * 60,
+            'laughs': b'a0: &a0 {label: x}\n' + b''.join(b'a%d: &a%d [*a%d, *a%d]\n' % (i, i, i - 1, i - 1)
+                                                         for i in range(1, 20)),
+            'empty': b'', 'merged': b'a: &a {threshold: .inf}\nb: {<<: *a, region: [1, 2, 3]}\n', 'self': b'a: &a [*a]\n',
+            'twice': b'a: {label: b, label: c}\na: {}\n', 'long': b'"' + b'k' * 5000 + b'": {label: "' + b'v' * 5000 + b'"}',
+            'tagged': b'!!map {a: !!float "0.5", b: !<tag:x> {threshold: 0x1p-1}}\n', 'directives': b'%YAML 9.9\n---\na: {}\n'}
 
 
 def places():
@@ -214,6 +226,26 @@ def replies():
              '$3\r\nabcd\r\n', '+PO', '-ERR a\0b\x1b[31m\xff\r\n', '%2\r\n+a\r\n:1\r\n', '_\r\n', '(12345678901234567890\r\n',
              'SSH-2.0-OpenSSH\r\n', 200 * '+PONG\r\n', '']
     return {str(i): text.encode('latin-1') for i, text in enumerate(texts)}
+
+
+def matches():
+    """What matcher.cpp reads, byte by byte: templates of every shape and mask, upright, turned and past the border."""
+    def image(width, height, seed, fill):
+        return bytes((0, width - 1, 0, height - 1, 0, seed, fill))
+
+    def settings(turned, overhang, method=5):
+        taken = bytes((method, 1, 150, 0, 2, 0, 0, 2, 0, 0, 0))  # threshold 0.5, 3 peaks, least squares
+        if turned:  # by any angle, 0.8 to 1.2 times as large, as many levels as fit
+            taken += b'\1\1' + struct.pack('<I', 360) + b'\1' + struct.pack('<I', 360) + bytes((0, 1, 3, 1, 7, 0, 0, 0, 0, 1, 50, 0))
+        else:
+            taken += b'\0'
+        return taken + bytes((1, 1, overhang, 0, 0)) if overhang else taken + bytes(3)
+
+    shapes = {'square': (16, 16, 3, 5), 'thin': (24, 5, 3, 5), 'tall': (4, 24, 7, 5), 'checkered': (12, 12, 255, 1), 'flat': (9, 9, 80, 0)}
+    return {f'{shape}{mask}{turned}{overhang}': image(60, 44, 11, 5) + b'\1' + image(*size) + settings(turned, overhang) +
+            bytes((mask > 0, mask, 7, 4, 0))
+            for shape, size in shapes.items() for mask in range(6) for turned in (0, 1) for overhang in (0, 8)
+            if not turned or (mask in (0, 1, 3) and (overhang > 0) == (mask == 3))}  # these take long
 
 
 def noise(count, size):
@@ -243,6 +275,7 @@ def main():
     write(folder / 'places', places())
     write(folder / 'template_rules', template_rules())
     write(folder / 'property', properties())
+    write(folder / 'matcher', matches())
     write(folder / 'redis_replies', replies())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),

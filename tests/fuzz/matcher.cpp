@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The library by its public interface: any settings, sizes and layouts. What it accepts, all
-// kernels answer alike, and the answers are inside the searched region.
+// The library by its public interface: any settings, sizes and layouts, templates with masks of any
+// shape, thin and checkered ones. What it accepts, all kernels answer alike, and the answers are
+// inside the searched region, or stick out of it as far as they may.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -33,12 +34,37 @@ Image take_image(Bytes& bytes, int max_extent) {
   const std::size_t count =
       real ? static_cast<std::size_t>(image.view.pitch) * size.height - padding : 1;
   image.pixels = std::make_unique<std::uint8_t[]>(count);
-  const unsigned seed = bytes.number<std::uint8_t>(), flat = bytes.between(0, 7);
-  for (std::size_t i = 0; i < count; ++i)
+  const unsigned seed = bytes.number<std::uint8_t>(), fill = bytes.between(0, 7);
+  const std::size_t pitch = real ? static_cast<std::size_t>(image.view.pitch) : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool odd = (i / pitch + i % pitch) & 1;
     image.pixels[i] =
-        static_cast<std::uint8_t>(flat == 0 ? seed : (i * 2654435761u + i * i * seed) >> 11);
+        static_cast<std::uint8_t>(fill == 0   ? seed
+                                  : fill == 1 ? odd * seed
+                                              : (i * 2654435761u + i * i * seed) >> 11);
+  }
   image.view.data = image.pixels.get();
   return image;
+}
+
+/// Of a template; without pixels where all count.
+Image take_mask(Bytes& bytes, Size size) {
+  Image mask;
+  const int kind = bytes.between(0, 5);
+  if (kind == 0 || size.empty()) return mask;
+  const int first = bytes.between(0, 24), second = bytes.between(0, 24);
+  mask.pixels = std::make_unique<std::uint8_t[]>(static_cast<std::size_t>(size.area()));
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const bool counts = kind == 1   ? (x + y) & 1
+                          : kind == 2 ? x >= first && y >= second
+                          : kind == 3 ? x < first && y < second
+                          : kind == 4 ? x == first || y == second
+                                      : (x * 7 + y * first) % (second + 1) == 0;
+      mask.pixels[static_cast<std::size_t>(y) * size.width + x] = counts ? 255 : 0;
+    }
+  mask.view = {mask.pixels.get(), ElementType::u8, size, size.width};
+  return mask;
 }
 
 PoseRange take_poses(Bytes& bytes) {
@@ -76,6 +102,8 @@ MatchSettings take_settings(Bytes& bytes) {
   if (bytes.flag())
     settings.prefilter_sigma = bytes.flag() ? bytes.between(0, 30) / 10.0 : bytes.number<double>();
   if (bytes.flag()) settings.poses = take_poses(bytes);
+  if (bytes.flag())
+    settings.overhang = bytes.between(0, 7) ? bytes.between(0, 10) / 20.0 : bytes.number<double>();
   if (bytes.flag()) settings.polarity = static_cast<Polarity>(bytes.between(0, 3));
   if (bytes.flag())
     settings.min_contrast = bytes.flag() ? bytes.between(0, 80) : bytes.number<double>();
@@ -100,6 +128,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<MatrixView> views;
   for (const Image& image : templates) views.push_back(image.view);
   MatchSettings settings = take_settings(bytes);
+  std::vector<Image> masks;
+  std::vector<MatrixView> mask_views;
+  if (bytes.flag())
+    for (const MatrixView& view : views) masks.push_back(take_mask(bytes, view.size));
+  for (const Image& mask : masks) mask_views.push_back(mask.view);
   const std::string other = bytes.text();
 
   std::optional<std::vector<Peak>> first;
@@ -108,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     settings.kernel = kernel;
     auto matcher = Matcher::create(device);
     require(matcher.ok(), "there is a CPU");
-    if (!matcher.value().set_templates(views).ok()) return 0;
+    if (!matcher.value().set_templates(views, mask_views).ok()) return 0;
     if (!matcher.value().prepare(ElementType::u8, frame.view.size, settings).ok()) continue;
     if (!matcher.value().enqueue(frame.view).ok()) continue;
     std::vector<Peak> peaks;
@@ -116,9 +149,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Rect region = searched_region(frame.view.size, settings.search_region);
     for (const Peak& peak : peaks) {
       require(std::isfinite(peak.score) && peak.template_index < views.size(), "a peak is sound");
-      require(peak.x > region.x - 1 && peak.y > region.y - 1 &&
-                  peak.x + peak.width < region.x + region.width + 1 &&
-                  peak.y + peak.height < region.y + region.height + 1,
+      // Of poses the tips of corners do not count; of what may stick out its middle need not be in.
+      const bool sticks_out = settings.overhang > 0 || !masks.empty();
+      const double border = settings.poses.any() ? 3 : 1;
+      const double across = border + (sticks_out ? peak.width : 0),
+                   down = border + (sticks_out ? peak.height : 0);
+      require(peak.x > region.x - across && peak.y > region.y - down &&
+                  peak.x + peak.width < region.x + region.width + across &&
+                  peak.y + peak.height < region.y + region.height + down,
               "a peak is inside the region");
     }
     if (!first) first = peaks;

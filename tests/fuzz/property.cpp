@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lines of properties and their values as in a launch line, for all three elements, with frames in
-// between:
+// Lines of properties and their values as in a launch line, for the elements, with frames in
+// between, which cudaxcorr and cudaxcorrfield analyse:
 //
 //   threshold=0.9
 //   overlay.font-desc=Sans
+//   field.spacing=8
 //   frame
+//   field
 //   restart
 #include <memory>
 #include <sstream>
@@ -53,6 +55,15 @@ void pass_frame(Tested& tested) {
   require(!tested.failed(), "no property leads to an error");
 }
 
+/// What settings cannot do together may be an error, which a start ends.
+void measure(Tested& field) {
+  gst_harness_push(field.harness, make_image(64, 48));
+  while (GstBuffer* out = gst_harness_try_pull(field.harness)) gst_buffer_unref(out);
+  if (!field.failed()) return;
+  field.restart();
+  send_caps(field);
+}
+
 /// Then what is refused leaves what worked.
 void begin(Tested& tested) {
   send_caps(tested);
@@ -74,6 +85,8 @@ void run(std::istringstream lines) {
   gst_sample_unref(sample);
   begin(tested);
   const Element overlay = make("xcorroverlay"), json = make("xcorrjson");
+  Tested field("cudaxcorrfield name=tested backend=cpu");
+  send_caps(field);
 
   std::string line;
   for (int count = 0; count < 30 && std::getline(lines, line); ++count) {
@@ -81,6 +94,8 @@ void run(std::istringstream lines) {
     const auto assigned = line.find('=');
     if (line == "frame") {
       pass_frame(tested);
+    } else if (line == "field") {
+      measure(field);
     } else if (line == "restart") {
       tested.restart();
       if (tested.failed()) return;     // such as a backend that is not there
@@ -92,6 +107,8 @@ void run(std::istringstream lines) {
         try_property(overlay.get(), name.substr(8), value);
       else if (name.starts_with("json."))
         try_property(json.get(), name.substr(5), value);
+      else if (name.starts_with("field."))
+        try_property(field.element, name.substr(6), value);
       else
         try_property(tested.element, name, value);
     }

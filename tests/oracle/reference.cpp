@@ -369,8 +369,10 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::
                     const Candidate& at) {
   const Rect shifts = problem.correlate.shifts;
   const auto exact = [&](int x, int y) {
+    const Mask mask = mask_of(problem.correlate, b.mask);
+    const SeenMask seen = seen_mask(problem.correlate, problem.overhang, mask, x, y);
     return method_score(problem.method, terms_at<T>(problem.correlate, b.lefts, b.templates,
-                                                    mask_of(problem.correlate, b.mask), r, x, y));
+                                                    seen.is_whole ? mask : seen.mask(), r, x, y));
   };
   RefinedPeak peak{exact(at.x, at.y), 0, 0, at.x, at.y};
   // A peak of the opposite contrast is where the score is least.
@@ -445,7 +447,9 @@ constexpr Variant<stage::ContrastFilter> contrast_filter_table[] = {
      {.launch = contrast_filter}},
 };
 constexpr Variant<stage::Refine> refine_table[] = {
-    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = match_features | Features(Feature::overhang)},
      {.launch = refine}},
 };
 

@@ -64,7 +64,8 @@ Status collect_candidates(const stage::CollectCandidates::Problem& p, const Devi
       const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
       const stage::CollectCandidates::Source& source = b.sources[i];
       all.push_back({similarity(p.minimum, p.polarity, peak.score), peak.score,
-                     2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose});
+                     2 * peak.x + source.width - 1 + source.twice_right,
+                     2 * peak.y + source.height - 1 + source.twice_down, source.pose});
     }
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
          {b.candidates, b.candidate_count, b.starts});

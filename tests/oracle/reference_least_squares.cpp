@@ -152,7 +152,7 @@ PoseRefinement pose_refine(const stage::PoseRefine::Problem& p, const stage::Pos
     angle += moved[2] / radius;
     pose = {double(pose.x + moved[0]), double(pose.y + moved[1]), double(std::cos(angle)),
             double(std::sin(angle)), double(pose.scale * (1 + moved[3] / radius))};
-    if (std::abs(pose.x - start.x) > 1 || std::abs(pose.y - start.y) > 1 ||
+    if (std::abs(pose.x - start.x) > 2 || std::abs(pose.y - start.y) > 2 ||
         std::abs(angle - first_angle) * radius > 3 ||
         std::abs(pose.scale / start.scale - 1) * radius > 3)
       return {start, 0};
@@ -205,7 +205,7 @@ struct Plane {
 /// The unknowns are a step, a gain, and an offset for each plane.
 template <class T>
 FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint8_t* inset,
-                            Polarity polarity) {
+                            const Rect& seen, Polarity polarity) {
   const Size size = planes[0].pattern.size;
   const std::size_t n = 3 + planes.size();
   Wide x = 0, y = 0, moved = 1;
@@ -215,6 +215,9 @@ FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint
       for (int v = 2; v < size.height - 2; ++v)
         for (int u = 2; u < size.width - 2; ++u) {
           if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
+          if (u - 2 < seen.x || v - 2 < seen.y || u + 2 >= seen.x + seen.width ||
+              v + 2 >= seen.y + seen.height)
+            continue;
           const auto& [window, pattern, mean] = planes[plane];
           const Terms terms(pattern, mean, u, v);
           std::vector<Wide> all(terms.of, terms.of + 3);
@@ -238,7 +241,7 @@ FittedPlace subpixel_refine(const std::vector<Plane<T>>& planes, const std::uint
     x = to_x;
     y = to_y;
     // At the end of the reach, and not about to stop.
-    if (moved <= 1e-4L && std::max(std::abs(step_x), std::abs(step_y)) > 0.25L) return {0, 0, 0};
+    if (moved <= 1e-4L && std::max(std::abs(step_x), std::abs(step_y)) > 0.5L) return {0, 0, 0};
   }
   if (moved > 1e-2L) return {0, 0, 0};
   return {double(x), double(y), 1};
@@ -261,9 +264,13 @@ void subpixel_refine_as(const stage::SubpixelRefine::Problem& problem,
         planes.push_back({window, plain::right_of<T>(p, b.templates, right),
                           problem.mean(b.template_sums[right])});
       }
+      Rect seen{0, 0, p.right.width, p.right.height};
+      if (const Rect& picture = problem.overhang.picture; problem.overhang)
+        seen = {picture.x - p.shifts.x - x, picture.y - p.shifts.y - y, picture.width,
+                picture.height};
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
       b.fits[index] =
-          inside ? subpixel_refine(planes, b.inset, problem.polarity) : FittedPlace{0, 0, 0};
+          inside ? subpixel_refine(planes, b.inset, seen, problem.polarity) : FittedPlace{0, 0, 0};
     }
 }
 
@@ -289,7 +296,8 @@ constexpr Variant<stage::SubpixelRefine> subpixel_refine_table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
       .features = any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                 Feature::contrast, Feature::own_lefts, Feature::planes)},
+                                 Feature::contrast, Feature::own_lefts, Feature::planes,
+                                 Feature::overhang)},
      {.launch = subpixel_refine_all}},
 };
 

@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include <xcorr/correlate.hpp>
 #include <xcorr/methods.hpp>
 
-#include "stages/match/score.hpp"  // flat_share and Int128 only
+#include "stages/match/overhang.hpp"  // what is asked for only
+#include "stages/match/score.hpp"     // flat_share and Int128 only
 
 namespace xcorr::cpu::plain {
 
@@ -53,6 +55,30 @@ struct Mask {
 
   bool counts(int x, int y) const { return !bytes || bytes[std::int64_t{y} * width + x]; }
 };
+
+/// The mask of a window at element (x, y) of the output, of what lies in the picture.
+struct SeenMask {
+  std::vector<std::uint8_t> bytes;
+  int width;
+  bool is_whole = true;  ///< no pixel of it lies outside, whether it counts or not
+
+  Mask mask() const { return {bytes.data(), width}; }
+};
+
+inline SeenMask seen_mask(const Problem& p, const Overhang& overhang, const Mask& mask, int x,
+                          int y) {
+  SeenMask seen{{}, p.right.width};
+  const Rect& picture = overhang.picture;
+  for (int v = 0; v < p.right.height; ++v)
+    for (int u = 0; u < p.right.width; ++u) {
+      const int in_x = p.shifts.x + x + u - picture.x, in_y = p.shifts.y + y + v - picture.y;
+      const bool inside =
+          !overhang || (in_x >= 0 && in_y >= 0 && in_x < picture.width && in_y < picture.height);
+      seen.is_whole = seen.is_whole && inside;
+      seen.bytes.push_back(inside && mask.counts(u, v));
+    }
+  return seen;
+}
 
 /// The type in which T is summed.
 template <class T>

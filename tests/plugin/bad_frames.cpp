@@ -2,6 +2,7 @@
 //
 // Frames that lie in their buffers in unusual ways, and are read where their image is; buffers
 // that hold less than they promise, and pass unanalysed with one warning.
+#include <atomic>
 #include <cstring>
 #include <functional>
 
@@ -310,6 +311,39 @@ ELEMENT_TEST(frames_of_other_caps_that_cost_too_much_pass) {
     assert_warned(finder, "more than the 0.005 GB of max-memory", GST_STREAM_ERROR,
                   GST_STREAM_ERROR_FORMAT);
   }
+}
+
+/// How often the element has prepared for a task, by its log.
+void count_preparations(GstDebugCategory*, GstDebugLevel, const gchar*, const gchar*, gint,
+                        GObject*, GstDebugMessage* message, gpointer count) {
+  if (g_str_has_prefix(gst_debug_message_get(message), "preparing"))
+    ++*static_cast<std::atomic<int>*>(count);
+}
+
+/// Not for each frame, but again for other settings, templates and caps.
+ELEMENT_TEST(what_costs_too_much_is_tried_once) {
+  constexpr auto format = GST_VIDEO_FORMAT_GRAY8;
+  std::atomic<int> preparations = 0;
+  gst_debug_set_threshold_for_name("cudaxcorr", GST_LEVEL_DEBUG);
+  gst_debug_add_log_function(count_preparations, &preparations, nullptr);
+  Finder finder("subpixel=false max-memory=5000000 template=" + patch());
+  const auto preparations_of_frames = [&](int size) {
+    const int before = preparations;
+    const Gray image(size, size, 99);
+    for (int i = 0; i < 5; ++i) finder.find(make_frame(format, image));
+    return preparations - before;
+  };
+  finder.set_format(format, 2048, 2048);
+  assert_equals_int(preparations_of_frames(2048), 1);
+  finder.set("threshold", "0.7");
+  assert_equals_int(preparations_of_frames(2048), 1);
+  finder.set_format(format, 2040, 2040);
+  assert_equals_int(preparations_of_frames(2040), 1);
+  finder.set("max-memory", "0");
+  assert_equals_int(preparations_of_frames(2040), 1);
+  fail_unless(finder.find(make_frame(format, Gray(2040, 2040))).analysed);
+  gst_debug_remove_log_function(count_preparations);
+  gst_debug_unset_threshold_for_name("cudaxcorr");
 }
 
 struct Unmappable {

@@ -143,7 +143,8 @@ ELEMENT_TEST(numbers_out_of_range) {
                  {"scale-min", "0.9", "0.09", "11"},     {"scale-max", "1.1", "0.09", "11"},
                  {"scale-step", "0.1", "-0.1", "1.1"},   {"max-overlap", "0.3", "-0.1", "1.1"},
                  {"min-contrast", "4", "-1", "256"},     {"edge-contrast", "5", "0", "65"},
-                 {"track-angle", "9", "-1", "181"},      {"track-scale", "0.2", "-0.1", "1.1"}};
+                 {"overhang", "0.2", "-0.1", "0.6"},     {"track-angle", "9", "-1", "181"},
+                 {"track-scale", "0.2", "-0.1", "1.1"}};
   const Gray scene = texture(60, 40);
   for (const auto& [property, old, below, above] : numbers) {
     Finder finder(std::string(property) + "=" + old +

@@ -4,6 +4,7 @@
 // scores of extreme images, fractions of a pixel.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <tuple>
 
 #include "support.hpp"
@@ -110,6 +111,29 @@ ELEMENT_TEST(distance_past_the_frame_is_the_frame) {
     finder.set("min-peak-distance", distance);
     assert_equals_int(finder.find(scene).peaks.size(), 1);
   }
+}
+
+/// A third of it lies outside, above and to the left.
+ELEMENT_TEST(parts_across_the_border) {
+  const Gray patch = texture(24, 20, 5);
+  Gray scene = texture(100, 80, 9);
+  paste(scene, crop(patch, 5, 3, 19, 17), 0, 0);
+  Finder finder("threshold=0.9 template=" + save(patch, "patch.png"));
+  assert_equals_int(finder.find(scene).peaks.size(), 0);
+  finder.set("overhang", "0.35");
+  if (std::string_view(backend()) == "cuda") {
+    assert_equals_int(finder.find(scene).peaks.size(), 0);
+    const std::string text =
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+    fail_unless(text.find("searched by the CPU only") != text.npos, "%s", text.c_str());
+    assert_text(finder.get("overhang"), "0");
+    return;
+  }
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 1);
+  assert_at(peaks[0], -5, -3, 0.1);
+  assert_equals_float(peaks[0].score, 1);
+  assert_equals_float(peaks[0].width, 24);
 }
 
 ELEMENT_TEST(search_region_bounds_the_whole_match) {

@@ -119,6 +119,12 @@ ELEMENT_TEST(video_instead_of_an_image) {
   assert_equals_int(messages_of("template=" + video(1)).size(), 0);
 }
 
+ELEMENT_TEST(confidence_without_tracks) {
+  assert_told(patch() + "threshold=1 min-confidence=0.9",
+              {"'min-confidence' has no effect", "'threshold'"});
+  assert_equals_int(messages_of(patch() + "threshold=1 track=true min-confidence=0.9").size(), 0);
+}
+
 ELEMENT_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);

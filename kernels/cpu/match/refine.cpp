@@ -2,6 +2,8 @@
 //
 // Exact scores of the few remaining positions, from the pixels themselves, and the sub-pixel
 // position from the scores of their eight neighbours.
+#include <vector>
+
 #include "cpu/common/common.hpp"
 #include "stages/match/peaks.hpp"
 #include "stages/match/score.hpp"
@@ -23,6 +25,22 @@ struct Window {
     window.data = reinterpret_cast<const std::byte*>(window.row(p.shifts.y + y) + p.shifts.x + x);
     window.size = p.right;
     return window;
+  }
+  /// What of it lies in the picture, in its own coordinates.
+  Rect seen() const {
+    const Problem& p = problem.correlate;
+    return problem.overhang ? problem.overhang.seen(p.shifts.x + x, p.shifts.y + y, p.right)
+                            : Rect{0, 0, p.right.width, p.right.height};
+  }
+  bool sticks_out() const { return seen().size() != problem.correlate.right; }
+  /// Calls f(x, y) for each pixel of it that counts and lies in the picture.
+  template <class F>
+  void for_seen(F f) const {
+    const Rect part = seen();
+    const std::int64_t width = problem.correlate.right.width;
+    for (int v = part.y; v < part.y + part.height; ++v)
+      for (int u = part.x; u < part.x + part.width; ++u)
+        if (!buffers.mask || buffers.mask[v * width + u]) f(u, v);
   }
   /// Its value in a surface with one for each output.
   template <class T>
@@ -58,9 +76,28 @@ std::int64_t product_of(const Matrix<std::uint16_t>& window, const Matrix<std::u
   return static_cast<std::int64_t>(product);
 }
 
+/// Of what lies in the picture alone.
+template <class Pixel>
+ScoreTerms<TermOf<Pixel>> seen_terms_of(const Window& w, const Matrix<Pixel>& right, int plane) {
+  using Term = TermOf<Pixel>;
+  const Matrix<Pixel> window = w.pixels<Pixel>(plane);
+  WindowTerms<Term> terms{};
+  w.for_seen([&](int x, int y) {
+    const Term f = window.row(y)[x], t = right.row(y)[x];
+    ++terms.n;
+    terms.product += f * t;
+    terms.left_sum += f;
+    terms.left_squares += f * f;
+    terms.right_sum += t;
+    terms.right_squares += t * t;
+  });
+  return ScoreTerms<Term>(terms);
+}
+
 /// Pixels of integers: integers. The sums over the window exist already.
 template <class Pixel>
 ScoreTerms<TermOf<Pixel>> terms_of(const Window& w, const Matrix<Pixel>& right, int plane) {
+  if (w.sticks_out()) return seen_terms_of(w, right, plane);
   const stage::Refine::Buffers& b = w.buffers;
   const Problem& p = w.problem.correlate;
   const TemplateSums& sums = b.template_sums[std::int64_t{plane} * p.rights + w.right];
@@ -130,13 +167,22 @@ class FloatTerms {
 };
 
 CentredTerms terms_of(const Window& w, const Matrix<float>& right, int plane) {
+  auto counted = static_cast<double>(w.problem.pixels());
   const auto terms_by = [&](auto weight) {
-    return FloatTerms(w.pixels<float>(plane), right, static_cast<double>(w.problem.pixels()),
-                      weight)
-        .total();
+    return FloatTerms(w.pixels<float>(plane), right, counted, weight).total();
   };
   const std::uint8_t* mask = w.buffers.mask;
   const std::int64_t width = right.size.width;
+  if (w.sticks_out()) {
+    counted = 0;
+    std::vector<std::uint8_t> seen(right.size.area());
+    w.for_seen([&](int x, int y) {
+      seen[y * width + x] = 1;
+      ++counted;
+    });
+    if (counted == 0) return {};
+    return terms_by([&](int x, int y) -> double { return seen[y * width + x]; });
+  }
   if (mask) return terms_by([=](int x, int y) -> double { return mask[y * width + x]; });
   return terms_by([](int, int) { return 1.0; });
 }
@@ -198,7 +244,10 @@ Status launch(const stage::Refine::Problem& problem, const Device&,
 }
 
 constexpr Variant<stage::Refine> variants[] = {
-    {{.name = "refine", .backend = Backend::cpu, .features = match_features}, {.launch = launch}},
+    {{.name = "refine",
+      .backend = Backend::cpu,
+      .features = match_features | Features(Feature::overhang)},
+     {.launch = launch}},
 };
 
 }  // namespace

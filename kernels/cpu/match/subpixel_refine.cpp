@@ -41,6 +41,7 @@ template <class T>
 struct Images {
   Matrix<T> window, pattern;
   const std::uint8_t* inset;
+  Rect part;  ///< of the template, whose pixels take part where all that they need is there
   double mean;
   Element<T>* scratch;
 
@@ -55,6 +56,13 @@ struct Images {
     window.data += (p.shifts.y + job.at.y) * window.pitch +
                    (p.shifts.x + job.at.x) * static_cast<std::int64_t>(sizeof(T));
     pattern = right_of<T>(p, job.buffers->templates, job.right, plane);
+    constexpr int reach = PlaceSums::reach;
+    const Overhang& overhang = job.problem->overhang;
+    const Rect seen = overhang
+                          ? overhang.seen(p.shifts.x + job.at.x, p.shifts.y + job.at.y, p.right)
+                          : Rect{0, 0, p.right.width, p.right.height};
+    part = {seen.x + reach, seen.y + reach, std::max(seen.width - 2 * reach, 0),
+            std::max(seen.height - 2 * reach, 0)};
   }
 
   /// The terms but for the last of the template's pixel there.
@@ -136,7 +144,8 @@ HWY_FLATTEN void set_terms(const Images<T>& images, int y, E* HWY_RESTRICT u, E*
                            E* HWY_RESTRICT value, E* HWY_RESTRICT one) {
   const int width = images.pattern.size.width;
   const T* const row = images.pattern.row(y);
-  for (int x = PlaceSums::reach; x < width - PlaceSums::reach; ++x) {
+  const int first = images.part.x, last = images.part.x + images.part.width;
+  for (int x = first; x < last; ++x) {
     const auto pixel = images.terms(row + x);
     u[x] = static_cast<E>(pixel.by_u);
     v[x] = static_cast<E>(pixel.by_v);
@@ -144,8 +153,8 @@ HWY_FLATTEN void set_terms(const Images<T>& images, int y, E* HWY_RESTRICT u, E*
   }
   std::fill_n(one, width, E{1});
   for (E* const term : {u, v, value, one}) {
-    std::fill_n(term, PlaceSums::reach, E{0});
-    std::fill_n(term + width - PlaceSums::reach, PlaceSums::reach, E{0});
+    std::fill(term, term + first, E{0});
+    std::fill(term + last, term + width, E{0});
     if (!images.inset) continue;
     const std::uint8_t* const counts = images.inset + std::int64_t{y} * width;
     for (int x = 0; x < width; ++x) term[x] = counts[x] ? term[x] : 0;
@@ -187,11 +196,12 @@ FittedPlace place_as(const Job& job) {
   PlaceSumsOf<Sum<T>> sums[color_planes] = {};
   const Size size = job.problem->correlate.right;
   const int planes = job.problem->correlate.planes;
-  const int rows = rows_at_a_time<T>(size), last = size.height - PlaceSums::reach;
+  const int rows = rows_at_a_time<T>(size);
   for (int plane = 0; plane < planes; ++plane) {
     const Images<T> images(job, plane);
-    if (size.width > 2 * PlaceSums::reach)  // no pixel of a narrower template takes part
-      for (int y = PlaceSums::reach; y < last; y += rows)
+    const int last = images.part.y + images.part.height;
+    if (images.part.width > 0)  // no pixel of a narrower template takes part
+      for (int y = images.part.y; y < last; y += rows)
         add_rows(images, y, std::min(y + rows, last), sums[plane]);
   }
   PlaceSumsOf<double> all;
@@ -251,7 +261,9 @@ bool supports(const stage::SubpixelRefine::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::SubpixelRefine> variants[] = {
-    {{.name = "subpixel_refine", .backend = Backend::cpu, .features = match_features},
+    {{.name = "subpixel_refine",
+      .backend = Backend::cpu,
+      .features = match_features | Features(Feature::overhang)},
      {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 

@@ -18,6 +18,7 @@
 #include "cpu/common/common.hpp"
 #include "cpu/poses/warped.hpp"
 #include "stages/common/rows.hpp"
+#include "stages/match/overhang.hpp"
 #include "stages/match/score.hpp"
 #include "stages/poses/local_rescore.hpp"
 
@@ -28,13 +29,14 @@ struct Sums {
   SumOf<T> product = 0, sum = 0, squares = 0;
 };
 
-/// An image and the window that it is compared with.
+/// A part of an image and the part of a window that it is compared with.
 template <class T>
 struct Job {
   const T* window;
   std::int64_t window_pitch;  ///< bytes
   const T* image;
   const std::uint8_t* mask;
+  std::int64_t pitch;  ///< of image and mask, pixels
   int width, height;
 };
 
@@ -57,8 +59,8 @@ HWY_INLINE void add_part(const Job<std::uint8_t>& job, const Rect& part, Sums<st
   auto product = BytePairs::zero(), sum = product, squares = product;
   for (int y = part.y; y < part.y + part.height; ++y) {
     const std::uint8_t* f = job.window + y * job.window_pitch + part.x;
-    const std::uint8_t* t = job.image + std::int64_t{y} * job.width + part.x;
-    const std::uint8_t* m = job.mask + std::int64_t{y} * job.width + part.x;
+    const std::uint8_t* t = job.image + y * job.pitch + part.x;
+    const std::uint8_t* m = job.mask + y * job.pitch + part.x;
     const auto add = [&](V window, V image, V counts) HWY_ATTR {
       // Pairs of 0 and 1 become pairs of 0 and 0xffff.
       const V counted = hn::And(window, hn::Sub(hn::ShiftLeft<16>(counts), counts));
@@ -107,8 +109,8 @@ Sums<T> compared(const Job<T>& job) {
   Sums<T> sums;
   for (int y = 0; y < job.height; ++y) {
     const T* f = row_of<T>(job.window, job.window_pitch, y);
-    const T* t = job.image + std::int64_t{y} * job.width;
-    const std::uint8_t* m = job.mask + std::int64_t{y} * job.width;
+    const T* t = job.image + y * job.pitch;
+    const std::uint8_t* m = job.mask + y * job.pitch;
     for (int x = 0; x < job.width; ++x) {
       const SumOf<T> counted = m[x] ? f[x] : T{0};
       sums.product += counted * t[x];
@@ -119,45 +121,122 @@ Sums<T> compared(const Job<T>& job) {
   return sums;
 }
 
+/// What a part of an image is, over the pixels of it that count.
+template <class T>
+struct RightSums {
+  TermOf<T> counted = 0, sum = 0, squares = 0;
+};
+
+/// The image of a try.
+template <class T>
+class Image {
+ public:
+  Image(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
+        const WarpMap& map)
+      : size_{map.width, map.height}, pixels_(p.planes * size_.area()), mask_(size_.area()) {
+    for (int plane = 0; plane < p.planes; ++plane) {
+      const T* const pixels = row_of<T>(b.pixels, 0, 0) + plane * p.pyramid.area();
+      const WarpedTemplate from(p.pyramid, pixels, b.mask, map.level);
+      const WarpedTemplateSums sums =
+          warped(from, map, map.width, pixels_.data() + plane * size_.area(), mask_.data());
+      whole_.push_back(
+          {TermOf<T>(sums.counted), TermOf<T>(sums.sums.sum), TermOf<T>(sums.sums.squares)});
+    }
+  }
+
+  /// Call before part_at() where it may stick out.
+  void find_counted() {
+    int left = size_.width, top = size_.height, right = 0, bottom = 0;
+    for_counted({0, 0, size_.width, size_.height}, [&](int x, int y) {
+      left = std::min(left, x);
+      top = std::min(top, y);
+      right = std::max(right, x + 1);
+      bottom = y + 1;
+    });
+    counted_ = {left, top, right - left, bottom - top};
+  }
+
+  std::int64_t counted() const { return static_cast<std::int64_t>(whole_[0].counted); }
+  /// What of it is compared where it begins at (x, y): nothing where it may not lie.
+  Rect part_at(const stage::LocalRescore::Problem& p, int x, int y) const {
+    const Overhang frame{{0, 0, p.frame.width, p.frame.height}};
+    const Rect seen = frame.seen(x, y, size_), all{0, 0, size_.width, size_.height};
+    if (seen == all) return all;
+    if (p.overhang < 0 || seen.empty()) return {};
+    const bool is_all = counted_.x >= seen.x && counted_.y >= seen.y &&
+                        counted_.x + counted_.width <= seen.x + seen.width &&
+                        counted_.y + counted_.height <= seen.y + seen.height;
+    if (is_all) return counted_;
+    return Overhang::permits(p.overhang, static_cast<double>(counted()),
+                             static_cast<double>(sums_of(seen, 0).counted))
+               ? seen
+               : Rect{};
+  }
+  ScoreTerms<TermOf<T>> terms(const stage::LocalRescore::Problem& p,
+                              const stage::LocalRescore::Buffers& b, int x, int y, int plane,
+                              const Rect& part) const {
+    const std::int64_t at = std::int64_t{part.y} * size_.width + part.x;
+    const Sums<T> sums = compared(
+        Job<T>{row_of<T>(b.frame + plane * p.plane, p.pitch, y + part.y) + x + part.x, p.pitch,
+               plane_of(plane) + at, mask_.data() + at, size_.width, part.width, part.height});
+    const bool is_all = part.size() == size_ || part == counted_;
+    const RightSums<T> right = is_all ? whole_[plane] : sums_of(part, plane);
+    using Term = TermOf<T>;
+    return ScoreTerms<Term>(WindowTerms<Term>{right.counted, sums.product, sums.sum, sums.squares,
+                                              right.sum, right.squares});
+  }
+
+ private:
+  const T* plane_of(int plane) const { return pixels_.data() + plane * size_.area(); }
+  template <class F>
+  void for_counted(const Rect& part, F f) const {
+    for (int y = part.y; y < part.y + part.height; ++y)
+      for (int x = part.x; x < part.x + part.width; ++x)
+        if (mask_[std::int64_t{y} * size_.width + x]) f(x, y);
+  }
+  RightSums<T> sums_of(const Rect& part, int plane) const {
+    RightSums<T> sums;
+    for_counted(part, [&](int x, int y) {
+      const TermOf<T> t = plane_of(plane)[std::int64_t{y} * size_.width + x];
+      sums.counted += 1;
+      sums.sum += t;
+      sums.squares += t * t;
+    });
+    return sums;
+  }
+
+  Size size_;
+  std::vector<T> pixels_;  ///< of all planes
+  std::vector<std::uint8_t> mask_;
+  std::vector<RightSums<T>> whole_;
+  Rect counted_;  ///< all that counts lies in it
+};
+
 template <class T>
 RescoredPlace local_rescore(const stage::LocalRescore::Problem& p,
                             const stage::LocalRescore::Buffers& b,
                             const stage::LocalRescore::Try& one) {
   const WarpMap map = stage::LocalRescore::map_of(p, b, one);
-  const Size size{map.width, map.height};
-  std::vector<T> image(p.planes * size.area());
-  std::vector<std::uint8_t> mask(size.area());
-  std::vector<WarpedTemplateSums> rights;
-  for (int plane = 0; plane < p.planes; ++plane) {
-    const T* const pixels = row_of<T>(b.pixels, 0, 0) + plane * p.pyramid.area();
-    const WarpedTemplate from(p.pyramid, pixels, b.mask, map.level);
-    rights.push_back(warped(from, map, map.width, image.data() + plane * size.area(), mask.data()));
-  }
+  Image<T> image(p, b, map);
   const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
   const bool minimum = info(p.method).minimum;
   const int reach = stage::LocalRescore::reach;
   RescoredPlace best{};
-  if (rights[0].counted == 0) return best;
-  const auto terms_at = [&](int x, int y, int plane) {
-    const Sums<T> sums =
-        compared(Job<T>{row_of<T>(b.frame + plane * p.plane, p.pitch, y) + x, p.pitch,
-                        image.data() + plane * size.area(), mask.data(), size.width, size.height});
-    const WarpedTemplateSums& right = rights[plane];
-    using Term = TermOf<T>;
-    return ScoreTerms<Term>(WindowTerms<Term>{Term(right.counted), sums.product, sums.sum,
-                                              sums.squares, Term(right.sums.sum),
-                                              Term(right.sums.squares)});
-  };
+  if (image.counted() == 0) return best;
+  const int left = expected.left() - reach, top = expected.top() - reach;
+  const bool is_inside = left >= 0 && top >= 0 && left + map.width + 2 * reach <= p.frame.width &&
+                         top + map.height + 2 * reach <= p.frame.height;
+  if (!is_inside && p.overhang >= 0) image.find_counted();
   for (int y = expected.top() - reach; y <= expected.top() + reach; ++y)
     for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
-      if (x < 0 || y < 0 || x > p.frame.width - size.width || y > p.frame.height - size.height)
-        continue;
-      auto terms = terms_at(x, y, 0);
-      for (int plane = 1; plane < p.planes; ++plane) terms += terms_at(x, y, plane);
+      const Rect part = image.part_at(p, x, y);
+      if (part.empty()) continue;
+      auto terms = image.terms(p, b, x, y, 0, part);
+      for (int plane = 1; plane < p.planes; ++plane) terms += image.terms(p, b, x, y, plane, part);
       if (!p.admits(terms.n, terms.left_variance)) continue;
       const double here = score(p.method, terms);
       if (!best.is_inside || p.better(minimum, here, best.score))
-        best = {here, 2 * x + size.width - 1, 2 * y + size.height - 1, one.pose, 1, 0};
+        best = {here, 2 * x + map.width - 1, 2 * y + map.height - 1, one.pose, 1, 0};
     }
   return best;
 }
@@ -185,7 +264,7 @@ constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "local_rescore",
       .backend = Backend::cpu,
       .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast,
-                   Feature::planes}},
+                   Feature::planes, Feature::overhang}},
      {.launch = launch}},
 };
 

@@ -60,8 +60,8 @@ Status collect_candidates(const stage::CollectCandidates::Problem& p, const Devi
   const auto candidate = [&](std::int64_t number) -> PoseCandidate {
     const RefinedPeak& peak = b.peaks[number];
     const stage::CollectCandidates::Source& source = b.sources[number / p.max_peaks];
-    return {similarity_of(p.minimum, p.polarity, peak.score), peak.score,
-            2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose};
+    return {similarity_of(p.minimum, p.polarity, peak.score), peak.score, source.twice_x(peak.x),
+            source.twice_y(peak.y), source.pose};
   };
   keep(p, b, ranked, candidate, {b.candidates, b.candidate_count, b.starts});
   return {};

@@ -87,7 +87,13 @@ struct MatchSettings {
   /// found and only the best matter. It does not affect poses.
   double subpixel_threshold = -1;
 
-  /// The part of the frame that is searched. A match lies completely inside. See searched_region.
+  /// The share of a template's pixels that count which may lie outside the frame, 0 to 0.5. The
+  /// score is that of those inside, as exact as others. Above 0 it needs a normed method and the
+  /// CPU. At 0 the CPU lets stick out what does not count.
+  double overhang = 0;
+
+  /// The part of the frame that is searched. A match lies completely inside, but where the part
+  /// reaches the frame's border it may stick out there as `overhang` says. See searched_region.
   Rect search_region;
 
   /// Pixels, 0 to 10. Above 0 the frame and the templates are smoothed separately before matching,

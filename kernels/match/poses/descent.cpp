@@ -65,6 +65,15 @@ ContrastRule PoseDescent::contrast_at(const MatchSettings& settings, int level) 
   return {settings.polarity, level > 0 ? 0 : settings.min_contrast};
 }
 
+double PoseDescent::overhang_at(const Device& device, const MatchSettings& settings, int level) {
+  if (device.backend == Backend::cuda) return -1;
+  // Of an image's part that counts, which may be less than the template's, or coarse, more may lie
+  // outside.
+  constexpr double coarse_overhang = 0.1;
+  return settings.overhang > 0 && level > 0 ? settings.overhang + coarse_overhang
+                                            : settings.overhang;
+}
+
 template <class Stage>
 Status PoseDescent::Step<Stage>::choose(const Device& device) {
   const auto chosen = select_variant<Stage>(problem, device);
@@ -89,7 +98,7 @@ double PoseDescent::least_similarity(const PoseTemplate& templ, double threshold
 }
 
 Result<PoseDescent> PoseDescent::make(const Device& device, const PoseTemplate& templ,
-                                      const MatchPlan& top, std::span<const PoseIndex> poses,
+                                      const MatchPlan& top, const PoseBank& images,
                                       std::span<const Size> frames, const MatchSettings& settings,
                                       Stream stream) {
   PoseDescent made;
@@ -97,7 +106,7 @@ Result<PoseDescent> PoseDescent::make(const Device& device, const PoseTemplate& 
   if (Status s = made.plan(templ, top, frames, settings); !s.ok()) return s;
   if (Status s = made.choose_all(); !s.ok()) return s;
   if (Status s = made.set_template(templ, stream); !s.ok()) return s;
-  if (Status s = made.allocate(templ, poses, top, stream); !s.ok()) return s;
+  if (Status s = made.allocate(templ, images, top, stream); !s.ok()) return s;
   return made;
 }
 
@@ -114,17 +123,23 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                                  grid.top(), first,  settings.polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
-    local_rescores_.push_back({{frames[level], 0, settings.method, templ.pyramid(), templ.masking(),
-                                grid.steps(), level, grid.most(level), most_, false,
-                                contrast_at(settings, level), templ.type(), templ.planes()}});
+    local_rescores_.push_back(
+        {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
+          grid.most(level), most_, false, contrast_at(settings, level), templ.type(),
+          templ.planes(), 0, overhang_at(device_, settings, level)}});
     prunings_.push_back({{minimum, grid.steps(), level, most_,
                           choice_at(templ, settings, level, most), settings.polarity}});
     most_ = most;
   }
-  pose_refine_.problem = {frames[0],     0,
-                          templ.size(),  {grid.turns(), grid.scales(), settings.polarity},
-                          most_,         templ.type(),
-                          templ.planes()};
+  pose_refine_.problem = {frames[0],
+                          0,
+                          templ.size(),
+                          {grid.turns(), grid.scales(), settings.polarity},
+                          most_,
+                          templ.type(),
+                          templ.planes(),
+                          0,
+                          settings.overhang > 0};
   last_rescore_.problem = {frames[0],
                            0,
                            settings.method,
@@ -137,7 +152,9 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            true,
                            contrast_at(settings, 0),
                            templ.type(),
-                           templ.planes()};
+                           templ.planes(),
+                           0,
+                           overhang_at(device_, settings, 0)};
   return {};
 }
 
@@ -158,13 +175,15 @@ Status PoseDescent::set_template(const PoseTemplate& templ, Stream stream) {
   return pose_refine_.state ? pose_refine_.state->set_rights(templ.smoothed(), stream) : Status();
 }
 
-Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses,
+Status PoseDescent::allocate(const PoseTemplate& templ, const PoseBank& images,
                              const MatchPlan& top, Stream stream) {
   const Backend backend = device_.backend;
   const Runtime& r = runtime(backend);
   std::vector<stage::CollectCandidates::Source> sources;
   for (const auto& [index, size] : top.slots())
-    sources.push_back({poses[index], size.width, size.height});
+    sources.push_back({images.poses[index], size.width, size.height,
+                       images.to_centre[index].width - 2 * top.padding().width,
+                       images.to_centre[index].height - 2 * top.padding().height});
   const auto upload = [&](Block& block, const auto& values) {
     return xcorr::upload(backend, block, values.data(), values.size() * sizeof(values[0]), stream);
   };

@@ -29,15 +29,17 @@ class PoseDescent {
     RescoredPlace rescored;  ///< at the pose nearest to the refined one
   };
 
-  /// The search's top level finds `top`'s peaks; an image of it is the template at `poses`.
-  /// `frames`: the sizes of the pyramid's levels.
+  /// The search's top level finds `top`'s peaks, of these images. `frames`: the sizes of the
+  /// pyramid's levels.
   static Result<PoseDescent> make(const Device& device, const PoseTemplate& templ,
-                                  const MatchPlan& top, std::span<const PoseIndex> poses,
+                                  const MatchPlan& top, const PoseBank& images,
                                   std::span<const Size> frames, const MatchSettings& settings,
                                   Stream stream);
 
   /// A level above full size has less contrast, so none is asked for there.
   static ContrastRule contrast_at(const MatchSettings& settings, int level);
+  /// How much of an image may lie outside the frame there, see stage::LocalRescore::Problem.
+  static double overhang_at(const Device& device, const MatchSettings& settings, int level);
 
   /// Which peaks of the images are enough for what is found to be the same, where full size is
   /// searched.
@@ -79,7 +81,7 @@ class PoseDescent {
 
   Status plan(const PoseTemplate& templ, const MatchPlan& top, std::span<const Size> frames,
               const MatchSettings& settings);
-  Status allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses, const MatchPlan& top,
+  Status allocate(const PoseTemplate& templ, const PoseBank& images, const MatchPlan& top,
                   Stream stream);
   Status choose_all();
   /// Enqueues what steps need of the template.

@@ -148,13 +148,17 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.min_peak_distance =
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
   coarse.subpixel = Subpixel::none;
-  auto top = MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse,
-                             stream, {}, Memory::device, level > 0,
-                             level > 0 ? stage::Search::PruningBound()
-                                       : PoseDescent::pruning_bound_at_full_size(templ, settings_));
+  // What sticks out is not searched coarsely.
+  const bool is_coarse = level > 0 && settings_.overhang == 0;
+  auto top = MatchPlan::make(
+      device_, images.value().images, type_, pyramid_[level].size, coarse, stream, {},
+      Memory::device, is_coarse,
+      level > 0 ? stage::Search::PruningBound()
+                : PoseDescent::pruning_bound_at_full_size(templ, settings_),
+      settings_.overhang > 0 ? PoseDescent::overhang_at(device_, settings_, level) : -1);
   if (!top.ok()) return top.status();
-  auto descent = PoseDescent::make(device_, templ, top.value(), images.value().poses, sizes(),
-                                   settings_, stream);
+  auto descent =
+      PoseDescent::make(device_, templ, top.value(), images.value(), sizes(), settings_, stream);
   if (!descent.ok()) return descent.status();
   std::vector<PoseParts> poses;
   for (const PoseIndex pose : images.value().poses)

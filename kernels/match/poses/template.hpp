@@ -19,8 +19,9 @@ namespace xcorr {
 
 /// An image of the top level, as a template of a match, and its pose.
 struct PoseBank {
-  std::vector<BankTemplate> images;
+  std::vector<BankTemplate> images;  ///< without rows and columns in which nothing counts
   std::vector<PoseIndex> poses;
+  std::vector<Size> to_centre;  ///< twice the way from an image's centre to the template's
 };
 
 /// Makes the block at least that large and enqueues filling it.

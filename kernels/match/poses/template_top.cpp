@@ -33,6 +33,23 @@ std::vector<std::uint8_t> part_of(const std::uint8_t* mask, int pitch, Size size
   return part;
 }
 
+/// The rectangle round all that counts.
+Rect counted_part(const std::vector<std::uint8_t>& mask, Size size) {
+  Rect part{size.width, size.height, 0, 0};
+  int right = 0, bottom = 0;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      if (mask[std::int64_t{y} * size.width + x]) {
+        part.x = std::min(part.x, x);
+        part.y = std::min(part.y, y);
+        right = std::max(right, x + 1);
+        bottom = y + 1;
+      }
+  part.width = right - part.x;
+  part.height = bottom - part.y;
+  return part;
+}
+
 }  // namespace
 
 /// The images' sizes become that of the part in which something counts in all of them, if they
@@ -79,17 +96,23 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
     const auto counts = std::ranges::count(mask, 1);
     top.images.push_back(counts > 0 ? std::make_shared<Image>() : nullptr);
     if (counts == 0) continue;  // smaller than a pixel
+    const Rect part = counted_part(mask, size);
+    mask =
+        part_of(mask.data() + std::int64_t{part.y} * size.width + part.x, size.width, part.size());
     if (counts == std::ssize(mask)) mask.clear();
     Image& image = *top.images.back();
     const std::ptrdiff_t row = most.width * element();
-    const auto* const pixels = top.warped.pixels.as<std::uint8_t>() + i * each * element();
-    image.pixels = {pixels, type_, size, row, Memory::device};
+    const auto* const pixels = top.warped.pixels.as<std::uint8_t>() + i * each * element() +
+                               part.y * row + part.x * element();
+    image.pixels = {pixels, type_, part.size(), row, Memory::device};
     for (int plane = 0; planes_ > 1 && plane < planes_; ++plane)
       image.pixels.color[plane] = {pixels + plane * top.warped.plane() * element(), row};
     image.made = version_;
     image.index = bank.images.size();
-    bank.images.push_back({type_, size, top.images.back(), std::move(mask)});
+    bank.images.push_back({type_, part.size(), top.images.back(), std::move(mask)});
     bank.poses.push_back({static_cast<int>(i), scale});
+    bank.to_centre.push_back(
+        {size.width - part.width - 2 * part.x, size.height - part.height - 2 * part.y});
   }
   top_.push_back(std::move(top));
   return {};

@@ -44,8 +44,9 @@ enum class Feature : std::uint8_t {
   ensemble,         ///< scores are averaged over pairs of images
   planes,           ///< a picture has several, see Problem::planes
   subsampled,       ///< a pixel is made from fewer
+  overhang,         ///< windows may stick out of the frame
 };
-inline constexpr int feature_count = 17;
+inline constexpr int feature_count = 18;
 
 /// A set of features.
 class Features {

@@ -11,6 +11,7 @@
 
 #include "stages/match/contrast.hpp"
 #include "stages/match/normalise.hpp"
+#include "stages/match/overhang.hpp"
 #include "stages/match/score.hpp"
 
 namespace xcorr {
@@ -119,13 +120,15 @@ struct Refine {
     Masking masking = {};
     /// Scores are the method's whatever it is: it says which extremum of theirs a peak is.
     Polarity polarity = Polarity::same;
+    Overhang overhang = {};
 
     constexpr std::int64_t pixels() const { return masking.pixels(correlate.right); }
     constexpr Features features() const {
       return features_of(correlate)
           .with(Feature::several_peaks, max_peaks > 1)
           .with(Feature::mask, bool(masking))
-          .with(Feature::contrast, polarity != Polarity::same);
+          .with(Feature::contrast, polarity != Polarity::same)
+          .with(Feature::overhang, bool(overhang));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
   };
@@ -162,9 +165,12 @@ struct Search {
     bool subpixel = true;
     ContrastRule contrast = {};
     PruningBound pruning_bound = {};
+    Overhang overhang = {};
 
     constexpr Features features() const {
-      return Peaks::Problem::features().with(Feature::contrast, bool(contrast));
+      return Peaks::Problem::features()
+          .with(Feature::contrast, bool(contrast))
+          .with(Feature::overhang, bool(overhang));
     }
   };
 

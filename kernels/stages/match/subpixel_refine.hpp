@@ -125,8 +125,9 @@ XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::sh
   // Along an edge that hardly bends each step is some share of the one before.
   constexpr int most_steps = 40;
   constexpr double shortest = 1e-4, short_enough = 1e-2;
-  // What leads past the reach by longer steps leads away.
-  constexpr double longest_past = 0.25;
+  // What leads past the reach by longer steps leads away. Where scores hardly fall along an edge
+  // the best of whole pixels may be that far beside the place.
+  constexpr double longest_past = 0.5;
   double x = 0, y = 0, moved = 1;
   XCORR_ROLL
   for (int step = 0; step < most_steps; ++step) {
@@ -178,12 +179,14 @@ struct SubpixelRefine {
     double subpixel_threshold = place_all;
     Masking masking = {};
     Polarity polarity = Polarity::same;
+    Overhang overhang = {};
 
     constexpr Features features() const {
       return features_of(correlate)
           .with(Feature::several_peaks, max_peaks > 1)
           .with(Feature::mask, bool(masking))
-          .with(Feature::contrast, polarity != Polarity::same);
+          .with(Feature::contrast, polarity != Polarity::same)
+          .with(Feature::overhang, bool(overhang));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
     constexpr double mean(const xcorr::TemplateSums& right) const {

@@ -184,8 +184,7 @@ struct SelectCandidates {
     const int x = CoarseCells::shift(column, within % CoarseCells::side, source.width),
               y = CoarseCells::shift(row, within / CoarseCells::side, source.height);
     const double similarity = similarity_of(key);
-    return {similarity, similarity, 2 * x + source.width - 1, 2 * y + source.height - 1,
-            source.pose};
+    return {similarity, similarity, source.twice_x(x), source.twice_y(y), source.pose};
   }
 };
 

@@ -60,12 +60,16 @@ struct LocalRescore {
     /// Of the frame, and pyramids of the template, which lie one after the other.
     int planes = 1;
     std::int64_t plane = 0;  ///< bytes from one of the frame to the next
+    /// The share of an image's pixels that count which may lie outside the frame; its score is that
+    /// of the others. Below 0: all of the image lies inside, also what does not count.
+    double overhang = -1;
 
     constexpr Features features() const {
       return feature_of(type)
           .with(Feature::planes, planes > 1)
           .with(Feature::mask, bool(masking))
-          .with(Feature::contrast, bool(contrast));
+          .with(Feature::contrast, bool(contrast))
+          .with(Feature::overhang, overhang >= 0);
     }
     /// Whether one score is better than another. `minimum`: the best is the smallest.
     XCORR_HD bool better(bool minimum, double score, double other) const {

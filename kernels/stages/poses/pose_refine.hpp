@@ -27,11 +27,16 @@ struct PoseRefine {
     ElementType type = ElementType::u8;
     int planes = 1;          ///< of frame and template, each with an offset of its own
     std::int64_t plane = 0;  ///< bytes from one of the frame to the next
+    /// Pixels of the template that lie outside the frame where a pose begins, or less than
+    /// `margin` inside, take no part in its steps.
+    bool overhang = false;
+    static constexpr int margin = 3;
 
     constexpr Features features() const {
       return feature_of(type)
           .with(Feature::planes, planes > 1)
-          .with(Feature::contrast, freedom.polarity != Polarity::same);
+          .with(Feature::contrast, freedom.polarity != Polarity::same)
+          .with(Feature::overhang, overhang);
     }
     XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
     template <class Pixel>

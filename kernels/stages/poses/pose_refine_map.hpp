@@ -41,7 +41,8 @@ class PoseRefineMap {
                              Read read) const {
     const float x = x_ + (across_ * u + down_ * v), y = y_ + (across_ * v - down_ * u);
     const float whole_x = floorf(x), whole_y = floorf(y);
-    const auto [rows, pitch, size, part_left, part_top] = frame;
+    const auto [rows, pitch, extent, part_left, part_top] = frame;
+    const Size size = extent;  // clang 14 lets no lambda have a binding
     const int left = left_ - part_left + static_cast<int>(whole_x) - 1;
     const int top = top_ - part_top + static_cast<int>(whole_y) - 1;
     const SplineWeights<float> across(x - whole_x), down(y - whole_y);

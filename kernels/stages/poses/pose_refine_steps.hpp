@@ -18,6 +18,9 @@ class PoseRefineSteps {
   /// Steps become several times shorter from one to the next; after one of at most that many pixels
   /// the rest is a tenth of what noise does.
   static constexpr double shortest = 1e-3;
+  /// How far a place may be from where it begins, along x and y: at the frame's border, or where
+  /// scores hardly fall along an edge, a search may begin more than a pixel away.
+  static constexpr double farthest_place = 2;
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
   static constexpr double farthest = 3;
 
@@ -49,7 +52,7 @@ class PoseRefineSteps {
     turn(found[2] * per_radius);
     pose_.scale += pose_.scale * found[3] * per_radius;
     is_refined_ =
-        fabs(pose_.x - start_.x) <= 1 && fabs(pose_.y - start_.y) <= 1 &&
+        fabs(pose_.x - start_.x) <= farthest_place && fabs(pose_.y - start_.y) <= farthest_place &&
         fabs(pose_.sine * start_.cosine - pose_.cosine * start_.sine) * radius <= farthest &&
         fabs(pose_.scale - start_.scale) * radius_ <= farthest;
     if (!is_refined_) return false;

@@ -74,6 +74,16 @@ struct CollectCandidates {
   struct Source {  ///< an image of the top level
     PoseIndex pose;
     std::int32_t width, height;
+    /// Twice the way from the image's centre to the template's.
+    std::int32_t twice_right = 0, twice_down = 0;
+
+    /// Twice the coordinates of the template's centre where the image begins there.
+    XCORR_HD std::int32_t twice_x(std::int32_t left) const {
+      return 2 * left + width - 1 + twice_right;
+    }
+    XCORR_HD std::int32_t twice_y(std::int32_t top) const {
+      return 2 * top + height - 1 + twice_down;
+    }
   };
 
   struct Problem {

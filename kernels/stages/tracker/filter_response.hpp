@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage filter_response: the channels of windows, filters -> where in each search window the
-// filter responds most, and its PSR. Another model of the target may have a say in where that is, by
-// what it adds to the response.
+// filter responds most, and its PSR. Another model of the target may have a say in where that is,
+// by what it adds to the response.
 //
 // The surroundings help to find a target, but not to tell whether it is there: where the camera
 // stands still they respond alone. So PSR is that of the part of the filter on the target.

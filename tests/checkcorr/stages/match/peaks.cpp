@@ -12,11 +12,11 @@ class PeaksTest final : public StageTest<xcorr::stage::Peaks> {
   }
   Problem problem(const Scenario& scenario) const override { return scenario.problem.peaks(); }
   xcorr::Status prepare(Scenario& scenario) const override {
-    return scenario.make_contrast_filtered();
+    return scenario.make_overhang_scores();
   }
   xcorr::Status make_truth(Scenario& scenario) const override { return scenario.make_candidates(); }
   void lay_out_inputs(const Problem&, Values& values) const override {
-    if (values.contains("contrast_filtered")) values["scores"] = values["contrast_filtered"];
+    if (values.contains("overhang_scores")) values["scores"] = values["overhang_scores"];
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_candidates(comparison, t, got);
