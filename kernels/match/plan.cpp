@@ -118,6 +118,21 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   return plan;
 }
 
+Status MatchPlan::make_padding(Stream stream) {
+  if (padding_ == Size{}) return {};
+  const Size size = padded_region();
+  const auto bytes = static_cast<std::size_t>(
+      planes_of(settings_) * size.height *
+      padded_pitch(size.width * static_cast<std::int64_t>(size_of(type_))));
+  if (Status s = make_blocks(device_.backend, {{&padded_, bytes}}); !s.ok()) return s;
+  const std::vector<std::byte> zeros(bytes);
+  if (Status s = runtime_->copy(bytes_copy(padded_.data(), zeros.data(), bytes), Memory::host,
+                                Memory::device, stream);
+      !s.ok())
+    return s;
+  return runtime_->wait(stream);
+}
+
 Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream stream) {
   auto templates = EdgeBank::make(device_, bank, settings_, stream);
   if (!templates.ok()) return templates.status();

@@ -38,21 +38,6 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   return rows.ok() && padded_.data() ? pad(rows.value(), stream) : rows;
 }
 
-Status MatchPlan::make_padding(Stream stream) {
-  if (padding_ == Size{}) return {};
-  const Size size = padded_region();
-  const auto bytes = static_cast<std::size_t>(
-      planes_of(settings_) * size.height *
-      padded_pitch(size.width * static_cast<std::int64_t>(size_of(type_))));
-  if (Status s = make_blocks(device_.backend, {{&padded_, bytes}}); !s.ok()) return s;
-  const std::vector<std::byte> zeros(bytes);
-  if (Status s = runtime_->copy(bytes_copy(padded_.data(), zeros.data(), bytes), Memory::host,
-                                Memory::device, stream);
-      !s.ok())
-    return s;
-  return runtime_->wait(stream);
-}
-
 Result<Rows> MatchPlan::pad(const Rows& rows, Stream stream) {
   const Size size = padded_region();
   const auto element = static_cast<std::int64_t>(size_of(type_));
