@@ -115,10 +115,10 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
       status = configure_as_before(self, requested, status);
   };
   if (refusable) return_to_working();
-  if (status.code() == xcorr::Code::unsupported) {
-    // What worked with other frames need not with these.
+  if (status.code() == xcorr::Code::unsupported || status.code() == xcorr::Code::invalid_argument) {
+    // What worked with other frames or templates need not with these.
+    element.working.search.match = without_demands(element.working.search.match);
     element.working.search.match.kernel = "auto";
-    element.working.search.match.match_on = xcorr::MatchOn::luma;
     return_to_working();
   }
   if (status.ok()) element.working = {requested.template_set, requested.settings.search};

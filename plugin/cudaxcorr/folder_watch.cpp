@@ -61,6 +61,7 @@ void FolderWatch::Shared::run() {
   else
     failed(error->message);
   g_clear_error(&error);
+  restart_timer();  // it may have changed before it was watched
   g_main_loop_run(loop);
   stop_timer();
   g_clear_object(&monitor);

@@ -138,7 +138,7 @@ gboolean start(GstBaseTransform* base) {
   {
     const StreamLock streaming(base);
     element.working = {std::move(template_set), settings.search};
-    element.working.search.match.poses = {};  // of others the first frame tells
+    element.working.search.match = without_demands(settings.search.match);
     element.warned_of_no_templates = false;
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;

@@ -18,11 +18,9 @@ xcorr::Result<Analyser> Analyser::open(Devices devices, const xcorr::MatchSettin
   if (!current.status().ok()) return current.status();
   auto search = FrameSearch::create(devices.all);
   if (!search.ok()) return search.status();
-  // Any size of frame will tell whether the kernel exists, before the first frame arrives. Whether
-  // poses can be searched depends on the templates.
-  xcorr::MatchSettings upright = match;
-  upright.poses = {};
-  if (auto status = search.value().prepare(xcorr::ElementType::u8, {1, 1}, upright); !status.ok())
+  // Any size of frame will tell whether the kernel exists, before the first frame arrives.
+  if (auto status = search.value().prepare(xcorr::ElementType::u8, {1, 1}, without_demands(match));
+      !status.ok())
     return status;
   return Analyser(std::move(devices), context, std::move(search.value()));
 }
@@ -62,18 +60,16 @@ xcorr::Status Analyser::configure(const Task& asked) try {
     parts_->tracks.end();
     parts_->detections.end();
   }
-  if (task.search.tracking.detections) {
+  if (auto status = load(task); !status.ok()) return status;
+  if (auto status = prepare(task); !status.ok()) return status;
+  if (task.search.tracking.detections)
     if (auto status = parts_->detections.configure(frame_size(), task.search); !status.ok())
       return status;
-  } else {
-    if (auto status = load(task); !status.ok()) return status;
-    if (auto status = prepare(task); !status.ok()) return status;
-  }
   asked_ = asked;
   task_ = task;
   ready_ = true;
   if (follows_detections()) {
-    if (task.template_set->size() > 0)
+    if (asked.template_set->size() > 0)
       warn("Detections are followed ('track-detections'), so templates are not searched for");
     return {};
   }
@@ -88,12 +84,13 @@ xcorr::Status Analyser::configure(const Task& asked) try {
 }
 
 /// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
-/// they have none; with what targets are followed by.
+/// they have none; without templates, if detections are followed; with what targets are followed
+/// by.
 Task Analyser::possible(Task task) const {
-  if (!can_match_on(task.search.match.match_on, format_))
-    task.search.match.match_on = xcorr::MatchOn::luma;
+  if (!can_match_on(task.search.match.match_on, format_)) match_on_luma(task.search.match);
   if (task.search.match.match_on == xcorr::MatchOn::edges) task.search.match.min_contrast = 0;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
+  if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
   task.search.match.min_contrast *= levels_of_gray(format_);

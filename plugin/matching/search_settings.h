@@ -10,6 +10,21 @@
 
 namespace cudaxcorr {
 
+/// Takes luma instead, which has a polarity by some methods only; edges have by all.
+inline void match_on_luma(xcorr::MatchSettings& match) {
+  match.match_on = xcorr::MatchOn::luma;
+  if (!xcorr::info(match.method).centred) match.polarity = xcorr::Polarity::same;
+}
+
+/// Without what not all frames and templates can do, of which the first frame tells: upright, inside
+/// the frame, by luma.
+inline xcorr::MatchSettings without_demands(xcorr::MatchSettings match) {
+  match.poses = {};
+  match.overhang = 0;
+  match_on_luma(match);
+  return match;
+}
+
 struct SearchSettings {
   xcorr::MatchSettings match;
   xcorr::TrackSettings tracking;

@@ -93,6 +93,7 @@ SharedImage with_rules(const SharedImage& image, const TemplateRules& rules,
   auto changed = std::make_shared<LoadedImage>(*image);
   changed->rules = rules;
   changed->label = label;
+  changed->is_labelled = !rules.label.empty() || label == stem;
   return changed;
 }
 

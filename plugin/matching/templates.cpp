@@ -24,7 +24,10 @@ std::string label_of(const std::string& file) {
 
 /// Names of files, from which labels are made, may be any bytes.
 SharedImage make_image(LoadedImage image) {
-  image.label = valid_utf8(image.label);
+  const std::string label = valid_utf8(image.label);
+  // Several names may become one.
+  image.is_labelled = image.is_labelled && label == image.label;
+  image.label = label;
   return std::make_shared<const LoadedImage>(std::move(image));
 }
 

@@ -40,7 +40,7 @@ struct LoadedImage {
   Mask mask{};
   std::optional<Masking> masking{};  ///< that has made the mask
   bool of_video = false;             ///< the first of several in the file
-  bool is_labelled = true;           ///< false: nobody has chosen the label
+  bool is_labelled = true;           ///< false: nobody has chosen the label so
   TemplateRules rules{};             ///< of one of a folder
   std::string stamp{};               ///< of its file when it was read; of one of a folder
 

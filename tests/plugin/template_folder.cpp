@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr int frame_width = 160, frame_height = 120;
 
 /// Times 20 ms: how long a busy machine may take to tell of a change.
-constexpr int patience = 1500;
+constexpr int patience = 500;
 
 /// A folder and a scene of which the images are parts.
 struct Folder {
