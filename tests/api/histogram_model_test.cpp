@@ -54,7 +54,7 @@ class Scene {
              std::uint8_t blue) {
     for (int y = top; y < top + height; ++y)
       for (int x = left; x < left + width; ++x) {
-        std::uint8_t* const at = &pixels_[3 * (std::size_t{y} * size.width + x)];
+        std::uint8_t* const at = &pixels_[std::size_t(3) * (y * size.width + x)];
         at[0] = blue, at[1] = green, at[2] = red;
       }
   }

@@ -46,7 +46,7 @@ class Texture {
 struct Scene {
   Size part{48, 40};
   bool round = false;
-  std::vector<Pose> poses;
+  std::vector<Pose> poses{};
   std::size_t positives = SIZE_MAX;  ///< the parts after these are dark where they were bright
   std::function<double(double, double)> inside = Texture(1), outside = Texture(2);
 

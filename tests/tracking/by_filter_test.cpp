@@ -106,7 +106,9 @@ TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
     EXPECT_TRUE(track().target.lost);
     EXPECT_TRUE(tracker_.training_samples().empty());
     const auto places = tracker_.places_for_filters(frame_ + 1, {}, rules_);
-    if (i >= 5) EXPECT_EQ(places[0].box.x, 100 + 2 * i);
+    if (i >= 5) {
+      EXPECT_EQ(places[0].box.x, 100 + 2 * i);
+    }
   }
   RatedDetection weak = rated_detection(160, 50, 0.5);
   weak.response *= 0.45;
