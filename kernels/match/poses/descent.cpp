@@ -66,7 +66,8 @@ ContrastRule PoseDescent::contrast_at(const MatchSettings& settings, int level) 
 }
 
 double PoseDescent::overhang_at(const Device& device, const MatchSettings& settings, int level) {
-  if (device.backend == Backend::cuda) return -1;
+  // As on a GPU, unless it is asked for.
+  if (device.backend == Backend::cuda || settings.overhang == 0) return -1;
   // Of an image's part that counts, which may be less than the template's, or coarse, more may lie
   // outside.
   constexpr double coarse_overhang = 0.1;
