@@ -16,6 +16,7 @@
 #include "stages/fields/spline.hpp"
 #include "stages/fields/validate.hpp"
 #include "stages/fields/window_search.hpp"
+#include "stages/image/edges.hpp"
 #include "stages/image/filter.hpp"
 #include "stages/image/luma.hpp"
 #include "stages/poses/fused_coarse_search.hpp"
@@ -89,6 +90,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Refine>(p.refinement(), tried);
       ask_for_more<stage::SubpixelRefine>(p.subpixel_refining(), tried);
       ask_for_more<stage::Search>(p.search(), tried);
+      ask_for_more<stage::OverhangScores>(p.overhang_scoring(), tried);
       ask_for_more<stage::TemplateSums>(p.template_sums(), tried);
     }
   MatchProblem masked = match_of(ElementType::u8, {16, 16});
@@ -124,6 +126,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Deform>({{64, 64}, 0, 64, 5, {{3, 3}, 0, 0, 16, 16}}, tried);
   ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
+  ask_for_more<stage::Edges>({{64, 64}, {0, 0, 64, 64}, 64, 64, 4096}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
   ask_for_more<stage::FeatureMaps>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
   ask_for_more<stage::Crop>({{64, 64}, {0, 0, 64, 64}, 64}, tried);
