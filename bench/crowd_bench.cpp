@@ -21,23 +21,18 @@
 #include <xcorr/follower.hpp>
 
 #include "require.hpp"
+#include "tracking/association/boxes.hpp"
 #include "tracking/synthetic.hpp"
 
 namespace {
 
 using namespace xcorr;
+using follow::overlap;
 
 struct Numbered {
   Box box;
   std::uint64_t id;
 };
-
-double overlap(const Box& a, const Box& b) {
-  const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
-  const double height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
-  if (width <= 0 || height <= 0) return 0;
-  return width * height / (a.width * a.height + b.width * b.height - width * height);
-}
 
 /// Detections of a frame. Those of one seed are the same for all trackers.
 std::vector<Box> detect(const bench::MadeFrame& frame, std::mt19937& lot) {

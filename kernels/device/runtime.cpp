@@ -171,6 +171,12 @@ Status Block::provide(Backend backend, std::size_t bytes, Memory memory) {
   return made.status();
 }
 
+Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream) {
+  if (Status s = block.provide(backend, bytes); !s.ok() || bytes == 0) return s;
+  return runtime(backend).copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device,
+                               stream);
+}
+
 SideStream::~SideStream() {
   if (!runtime_) return;
   runtime_->destroy_event(event_);

@@ -99,6 +99,9 @@ class Block {
   const Runtime* runtime_ = nullptr;
 };
 
+/// Makes the block at least that large and enqueues filling it.
+Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
+
 /// A second stream, for work that may run beside that of a first one.
 class SideStream {
  public:

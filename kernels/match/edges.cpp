@@ -19,18 +19,6 @@ std::string text_of(double number) {
   return text.back() == '.' ? text.substr(0, text.size() - 1) : text;
 }
 
-Result<Block> copy_on_device(const Device& device, const void* bytes, std::size_t count,
-                             Stream stream) {
-  auto block = Block::make(device.backend, count);
-  if (!block.ok()) return block;
-  if (Status s = runtime(device.backend)
-                     .copy(bytes_copy(block.value().data(), bytes, count), Memory::host,
-                           Memory::device, stream);
-      !s.ok())
-    return s;
-  return block;
-}
-
 }  // namespace
 
 EdgeRule edge_rule(const MatchSettings& settings) {
@@ -67,14 +55,11 @@ Result<EdgeMaker> EdgeMaker::make(const Device& device, Size image, Size region,
 }
 
 Rect EdgeMaker::reads(const Rect& region) const {
-  const int x = std::max(0, region.x - edge_radius), y = std::max(0, region.y - edge_radius);
-  return {x, y, std::min(image_.width, region.x + region.width + edge_radius) - x,
-          std::min(image_.height, region.y + region.height + edge_radius) - y};
+  return surroundings(region, edge_radius, image_);
 }
 
 Size EdgeMaker::max_read() const {
-  return {std::min(image_.width, problem_.region.width + 2 * edge_radius),
-          std::min(image_.height, problem_.region.height + 2 * edge_radius)};
+  return largest_surroundings(problem_.region.size(), edge_radius, image_);
 }
 
 Result<Rows> EdgeMaker::run(const Rows& pixels, const Rect& region, Stream stream,
@@ -114,17 +99,14 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
     made->prefilter_ = std::move(filter.value());
   }
   const auto inset = inset_mask(t.mask, t.size, edge_radius);
-  auto mask = copy_on_device(device, inset.data(), inset.size(), stream);
-  if (!mask.ok()) return mask.status();
-  made->mask_ = std::move(mask.value());
-  if (!t.live) {
-    const auto bytes = bytes_of(*t.pixels);
-    auto copied = copy_on_device(device, bytes.data(), bytes.size(), stream);
-    if (!copied.ok()) return copied.status();
-    made->copied_ = std::move(copied.value());
-  } else if (Status s = t.pixels->wait(); !s.ok()) {
+  if (Status s = upload(device.backend, made->mask_, inset.data(), inset.size(), stream); !s.ok())
     return s;
-  }
+  const auto take_pixels = [&]() -> Status {
+    if (t.live) return t.pixels->wait();
+    const auto bytes = bytes_of(*t.pixels);
+    return upload(device.backend, made->copied_, bytes.data(), bytes.size(), stream);
+  };
+  if (Status s = take_pixels(); !s.ok()) return s;
   if (Status s = made->refresh(stream); !s.ok()) return s;
   // `inset` ends here.
   if (Status s = runtime(device.backend).wait(stream); !s.ok()) return s;

@@ -124,12 +124,8 @@ Status MatchPlan::make_padding(Stream stream) {
   const auto bytes = static_cast<std::size_t>(
       planes_of(settings_) * size.height *
       padded_pitch(size.width * static_cast<std::int64_t>(size_of(type_))));
-  if (Status s = make_blocks(device_.backend, {{&padded_, bytes}}); !s.ok()) return s;
   const std::vector<std::byte> zeros(bytes);
-  if (Status s = runtime_->copy(bytes_copy(padded_.data(), zeros.data(), bytes), Memory::host,
-                                Memory::device, stream);
-      !s.ok())
-    return s;
+  if (Status s = upload(device_.backend, padded_, zeros.data(), bytes, stream); !s.ok()) return s;
   return runtime_->wait(stream);
 }
 

@@ -48,18 +48,23 @@ Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size f
   return f;
 }
 
-Rect Prefilter::reads(const Rect& region) const {
-  const int radius = weights_.across.radius;
+Rect surroundings(const Rect& region, int radius, Size image) {
   const int x = std::max(0, region.x - radius), y = std::max(0, region.y - radius);
-  return {x, y, std::min(frame_.width, region.x + region.width + radius) - x,
-          std::min(frame_.height, region.y + region.height + radius) - y};
+  return {x, y, std::min(image.width, region.x + region.width + radius) - x,
+          std::min(image.height, region.y + region.height + radius) - y};
+}
+
+Size largest_surroundings(Size region, int radius, Size image) {
+  return {std::min(image.width, region.width + 2 * radius),
+          std::min(image.height, region.height + 2 * radius)};
+}
+
+Rect Prefilter::reads(const Rect& region) const {
+  return surroundings(region, weights_.across.radius, frame_);
 }
 
 Size Prefilter::max_read() const {
-  const Rect& region = problem_.region;
-  const int around = 2 * weights_.across.radius;
-  return {std::min(frame_.width, region.width + around),
-          std::min(frame_.height, region.height + around)};
+  return largest_surroundings(problem_.region.size(), weights_.across.radius, frame_);
 }
 
 Result<Rows> Prefilter::run(const Rows& pixels, const Rect& region, Stream stream) {

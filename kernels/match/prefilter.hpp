@@ -10,6 +10,11 @@
 
 namespace xcorr {
 
+/// The pixels of an image that are so near to a region of it, and the size of the largest such part
+/// for regions of that size.
+Rect surroundings(const Rect& region, int radius, Size image);
+Size largest_surroundings(Size region, int radius, Size image);
+
 class Prefilter {
  public:
   /// Errors: invalid_argument for a width that cannot be.

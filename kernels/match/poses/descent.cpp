@@ -71,8 +71,7 @@ double PoseDescent::overhang_at(const Device& device, const MatchSettings& setti
   // Of an image's part that counts, which may be less than the template's, or coarse, more may lie
   // outside.
   constexpr double coarse_overhang = 0.1;
-  return settings.overhang > 0 && level > 0 ? settings.overhang + coarse_overhang
-                                            : settings.overhang;
+  return level > 0 ? settings.overhang + coarse_overhang : settings.overhang;
 }
 
 template <class Stage>

@@ -150,12 +150,11 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.subpixel = Subpixel::none;
   // What sticks out is not searched coarsely.
   const bool is_coarse = level > 0 && settings_.overhang == 0;
-  auto top = MatchPlan::make(
-      device_, images.value().images, type_, pyramid_[level].size, coarse, stream, {},
-      Memory::device, is_coarse,
-      level > 0 ? stage::Search::PruningBound()
-                : PoseDescent::pruning_bound_at_full_size(templ, settings_),
-      settings_.overhang > 0 ? PoseDescent::overhang_at(device_, settings_, level) : -1);
+  auto top = MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse,
+                             stream, {}, Memory::device, is_coarse,
+                             level > 0 ? stage::Search::PruningBound()
+                                       : PoseDescent::pruning_bound_at_full_size(templ, settings_),
+                             PoseDescent::overhang_at(device_, settings_, level));
   if (!top.ok()) return top.status();
   auto descent =
       PoseDescent::make(device_, templ, top.value(), images.value(), sizes(), settings_, stream);

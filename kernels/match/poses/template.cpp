@@ -153,12 +153,6 @@ Status PoseTemplate::load_plane(int plane, const MatrixView& pixels, Stream stre
                          nullptr);
 }
 
-Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream) {
-  if (Status s = block.provide(backend, bytes); !s.ok() || bytes == 0) return s;
-  return runtime(backend).copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device,
-                               stream);
-}
-
 Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> maps,
                                                     Stream stream) const {
   const Backend backend = device_.backend;

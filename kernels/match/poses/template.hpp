@@ -24,9 +24,6 @@ struct PoseBank {
   std::vector<Size> to_centre;  ///< twice the way from an image's centre to the template's
 };
 
-/// Makes the block at least that large and enqueues filling it.
-Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
-
 /// Pixels along a side that a template must have at every level and scale.
 inline constexpr int least_template_side = 4;
 
