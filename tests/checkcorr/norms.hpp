@@ -49,4 +49,21 @@ inline Rows rows_of(const xcorr::stage::Correlate::Problem& p) {
           p.products_pitch() * element, p.products_stride() * element};
 }
 
+/// Tests of stages that read products: also with these farther apart than they need be.
+template <class Base>
+class WithProductsApart : public Base {
+ protected:
+  using Problem = typename Base::Problem;
+  using Variant = typename Base::Variant;
+
+  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
+    p.product_pitch = p.correlate.shifts.width + 5;
+    p.product_stride = p.product_pitch * p.correlate.shifts.height + 3;
+    return p;
+  }
+  void lay_out_inputs(const Problem& p, Values& values) const override {
+    values["products"] = spread(rows_of(p), values["products"]);
+  }
+};
+
 }  // namespace checkcorr

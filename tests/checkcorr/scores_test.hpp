@@ -14,7 +14,7 @@
 namespace checkcorr {
 
 template <class Stage>
-class ScoresTest : public StageTest<Stage> {
+class ScoresTest : public WithProductsApart<StageTest<Stage>> {
  protected:
   using Base = StageTest<Stage>;
   using Problem = typename Base::Problem;
@@ -32,14 +32,6 @@ class ScoresTest : public StageTest<Stage> {
   }
   xcorr::Status make_truth(Scenario& scenario) const override { return scenario.make_scores(); }
 
-  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
-    p.product_pitch = p.correlate.shifts.width + 5;
-    p.product_stride = p.product_pitch * p.correlate.shifts.height + 3;
-    return p;
-  }
-  void lay_out_inputs(const Problem& p, Values& values) const override {
-    values["products"] = spread(rows_of(p), values["products"]);
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<float>(t.scenario.values, "scores"),
                actual = view<float>(got, "scores");

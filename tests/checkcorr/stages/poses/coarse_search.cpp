@@ -37,18 +37,10 @@ class CellsTest : public StageTest<StageOfCoarseSearch> {
   }
 };
 
-class CoarseSearchTest final : public CellsTest<xcorr::stage::CoarseSearch> {
+class CoarseSearchTest final : public WithProductsApart<CellsTest<xcorr::stage::CoarseSearch>> {
   xcorr::Status prepare(Scenario& scenario) const override {
     if (auto s = scenario.make_products(); !s.ok()) return s;
     return scenario.make_window_sums();
-  }
-  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
-    p.product_pitch = p.correlate.shifts.width + 5;
-    p.product_stride = p.product_pitch * p.correlate.shifts.height + 3;
-    return p;
-  }
-  void lay_out_inputs(const Problem& p, Values& values) const override {
-    values["products"] = spread(rows_of(p), values["products"]);
   }
 } const coarse_search_test;
 
