@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,10 +18,11 @@ pytest.importorskip("aiohttp")
 import aiohttp  # noqa: E402
 from aiohttp.test_utils import TestClient, TestServer  # noqa: E402
 
-from xcorr._gstreamer import Gst  # noqa: E402
+from xcorr._gstreamer import Gst, matcher  # noqa: E402
 from xcorr.command.main import main  # noqa: E402
 from xcorr.field.images import Unreadable  # noqa: E402
-from xcorr.studio import images  # noqa: E402
+from xcorr.fleet import config  # noqa: E402
+from xcorr.studio import export, images  # noqa: E402
 from xcorr.studio.search import Search  # noqa: E402
 from xcorr.studio.server import PAGE, TICKETS, application  # noqa: E402
 from xcorr.studio.sources import Sources  # noqa: E402
@@ -31,6 +33,7 @@ needs_element = pytest.mark.skipif(not Gst.ElementFactory.find("cudaxcorr"), rea
 TOKEN = "a token that nobody guesses"
 SEED = 1
 LIMIT = 30  # s
+COMPILER = shutil.which("cc") or shutil.which("gcc")
 
 
 @pytest.fixture(scope="module")
@@ -320,6 +323,7 @@ def test_what_cannot_be_done_is_said(tmp_path, clip):
             ({"do": "set", "settings": {"angles": [9, 1]}}, "angles go from the least to the greatest"),
             ({"do": "set", "settings": {"location": "/etc/passwd"}}, "these are no settings"),
             ({"do": "set", "settings": {"track": ["off"]}}, "track must be one of"),
+            ({"do": "set", "settings": {"match_on": "hue"}}, "match_on must be one of luma, color, edges, not 'hue'"),
             ({"do": "seek", "time": -1}, "there is nothing at -1 s"), ({"do": "play", "rate": 99}, "not 99"),
             ({"do": "template", "number": number + 99, "box": [0, 0, 9, 9]}, "no longer on the screen"),
             ({"do": "remove", "id": 99}, "there is no template 99"), ({"do": "scores", "id": None}, "there is no template None"),
@@ -339,22 +343,52 @@ def test_what_cannot_be_done_is_said(tmp_path, clip):
 
 
 @needs_element
+@pytest.mark.skipif(not COMPILER or not shutil.which("pkg-config"), reason="no compiler for C, or no pkg-config")
 def test_what_is_exported_does_the_same(tmp_path, clip):
     async def scenario(client, studio):
         page = await opened(client)
-        assert studio.state()["export"] == {"line": "", "python": ""}
+        assert not any(studio.state()["export"].values())
         await page.draw("a 'quoted' one")
         await page.send("set", settings={"threshold": 0.8})
         exported = (await page.next("state"))[0]["export"]
         assert {"threshold=0.8", "track=true", "tracker=template"} <= set(shlex.split(exported["line"]))
         program = tmp_path / "program.py"
         program.write_text(exported["python"])
-        for command in exported["line"], f"{sys.executable} {program}":
+        (tmp_path / "search.c").write_text(exported["c"])
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "gstreamer-1.0"], check=True, text=True,
+                               stdout=subprocess.PIPE).stdout.split()
+        subprocess.run([COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "search.c", "-o", tmp_path / "search",
+                        *flags], check=True)
+        for command in exported["line"], f"{sys.executable} {program}", str(tmp_path / "search"):
             done = await asyncio.create_subprocess_shell(command, stdout=subprocess.PIPE)
             lines = (await done.communicate())[0].decode().splitlines()
             assert done.returncode == 0 and len(lines) > 40, command
             assert "a _quoted_ one" in lines[20]
     run(tmp_path, [clip], scenario)
+
+
+def test_texts_in_what_is_exported(tmp_path):
+    name = "a \"b\" \\ ??/ %d \t ü\x01\n{}"
+    (tmp_path / "text.c").write_text(f"#include <stdio.h>\nint main(void) {{ return puts({export.c_text(name + '1')}) < 0; }}")
+    if COMPILER:
+        subprocess.run([COMPILER, "-std=c99", tmp_path / "text.c", "-o", tmp_path / "text"], check=True)
+        assert subprocess.run([tmp_path / "text"], check=True, stdout=subprocess.PIPE).stdout.decode() == name + "1\n"
+    yaml = pytest.importorskip("yaml")
+    made = yaml.safe_load(export.settings("0", ["v4l2src", "device=/dev/video0"], [name], {"threshold": "0.7"}))
+    assert made["cameras"]["studio"] == {"source": "v4l2src device=/dev/video0", "templates": [name],
+                                         "settings": {"threshold": "0.7"}}
+
+
+@needs_element
+def test_settings_are_for_a_fleet(tmp_path, clip):
+    pytest.importorskip("yaml")
+    template = videos.make_template(tmp_path / "part.png").rename(tmp_path / "a 'part' \".png")
+    exported = Search().changed({"threshold": 0.8}).exported(clip, "cpu", [str(template)], False)
+    (tmp_path / "fleet.yaml").write_text(exported["settings"])
+    camera, = config.read(str(tmp_path / "fleet.yaml"))
+    assert (camera.uri, camera.templates) == (pathlib.Path(clip).as_uri(), (str(template),))
+    assert camera.settings["threshold"] == "0.8" and camera.settings["track"] == "true"
+    matcher(camera.templates, camera.settings)  # refuses what is no property
 
 
 @needs_element
@@ -420,3 +454,39 @@ def test_settings():
     assert search.of_element(True)["track"] == "false"
     assert "scale-max=1.5" in Search().changed({"scales": [1, 1.5]}).words("a.mp4", "auto", ["b.png"], False)
     assert not {word for word in Search().words("a.mp4", "auto", ["b.png"], False) if "angle" in word or "scale" in word}
+    edges = Search().changed({"match_on": "edges", "angles": [-9, 9], "scales": [1, 2]})
+    assert edges.of_element(False) | {"match-on": "edges", "angle-extent": "0", "scale-max": "1"} == edges.of_element(False)
+    assert Search().of_element(False)["match-on"] == "luma"
+
+
+@needs_element
+def test_colours_and_edges(tmp_path):
+    """Two squares of the same brightness, one of them in the colours of the template, and a dark one."""
+    frame = numpy.full((96, 288, 3), 110, "u1")
+    frame[32:64, 32:64], frame[32:64, 128:160], frame[32:64, 224:256] = (210, 59, 110), (10, 161, 110), 20
+    picture, part, dark = tmp_path / "frame.png", tmp_path / "part.png", tmp_path / "dark.png"
+    images.cut(images.sample_of(frame), (0, 0, 288, 96), picture)
+    images.cut(images.sample_of(frame), (16, 16, 64, 64), part)
+    images.cut(images.sample_of(frame // 2 + 70), (208, 16, 64, 64), dark)  # paler than what it is to be found in
+
+    async def scenario(client, studio):
+        page = await opened(client)
+
+        async def found(label):
+            while not (there := [peak for peak in (await page.next("picture"))[0]["results"]["peaks"] if peak["label"] == label]):
+                pass
+            return [(round(peak["x"]), round(peak["score"], 1)) for peak in there]
+        await page.send("set", settings={"match_on": "color", "peaks": 2})
+        assert await found("part") == [(16, 1)]
+        await page.send("set", settings={"peaks": 1})
+        await page.next("state")
+        await page.send("scores", id=studio.templates[0].id)
+        assert (await page.next("scores"))[0]["target"] == 1
+        await page.send("remove", id=studio.templates[0].id)
+        await page.send("set", settings={"match_on": "edges", "threshold": 0.9, "angles": [-20, 20]})
+        assert await found("dark") == [(208, 1)]
+        await page.send("scores", id=studio.templates[0].id)
+        assert (await page.next("scores"))[0]["target"] > 0.9
+        line = studio.state()["export"]["line"]
+        assert "match-on=edges" in line and "angle" not in line
+    run(tmp_path, [picture], scenario, [part, dark])

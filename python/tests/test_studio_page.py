@@ -168,8 +168,11 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         shown = float(page.text("output[for=threshold]"))
         page.wait("([shown]) => document.getElementById('export').textContent.includes(`threshold=${shown} `)", shown)
         line = page.text("#export")
-        page.page.click("#as-python")
-        assert page.text("#export").startswith("import json")
+        for form, begins in ("c", "/* gcc"), ("settings", "# As fleet.yaml"), ("python", "import json"):
+            page.page.click(f"#as-{form}")
+            assert page.text("#export").startswith(begins)
+        page.page.select_option("#match_on", "color")
+        page.wait("document.getElementById('export').textContent.includes('match-on=color')")
         page.page.click("#use")
         page.wait("([text]) => document.getElementById('export').textContent.includes(text)",
                   f"threshold={float(page.text('output[for=threshold]')):g}'")

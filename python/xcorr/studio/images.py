@@ -124,13 +124,14 @@ class Response:
         self._chain: _Chain | None = None
         self._of: Any = None
 
-    def __call__(self, sample: Any, template: str) -> np.ndarray:
+    def __call__(self, sample: Any, template: str, match_on: str = "luma") -> np.ndarray:
         """uint8: 255 times the largest threshold that a match with its upper left corner there would reach."""
-        of = template, sample.get_caps().to_string()
+        of = template, match_on, sample.get_caps().to_string()
         if of != self._of:
             self.close()
-            self._chain = _Chain("cudaxcorr name=match post-messages=false attach-roi-meta=false ! fakesink sync=false "
-                                 "async=false match.response ! queue ! appsink name=out sync=false async=false",
+            self._chain = _Chain(f"cudaxcorr name=match match-on={match_on} post-messages=false attach-roi-meta=false ! "
+                                 "fakesink sync=false async=false match.response ! queue ! "
+                                 "appsink name=out sync=false async=false",
                                  sample.get_caps())
             self._chain.pipeline.get_by_name("match").set_property("template", template)
             self._of = of

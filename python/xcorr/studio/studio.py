@@ -244,8 +244,9 @@ class Studio:
         client.send(packed({"type": "scores", "id": template.id, **header}, body))
 
     def _score(self, picture: Picture, template: Template) -> tuple[dict[str, Any], bytes]:
-        response = self._response(picture.frame.sample, template.path)
-        found = read_scores(response, template.size, self.search.peaks)
+        search = self.search
+        response = self._response(picture.frame.sample, template.path, search.match_on)
+        found = read_scores(response, template.size, search.peaks)
         encode = Encoder()
         try:
             return found, encode(sample_of(as_heat(response, template.size)))

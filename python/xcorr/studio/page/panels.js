@@ -102,6 +102,7 @@ const SLIDERS = {
   threshold: (value) => value.toFixed(2), angles: degrees, smallest: (value) => `× ${value.toFixed(2)}`,
   largest: (value) => `× ${value.toFixed(2)}`, peaks: (value) => `${value}`,
 };
+const CHOICES = ["track", "match_on"];
 
 export class Settings {
   constructor({onChange}) {
@@ -110,7 +111,7 @@ export class Settings {
       get(id).addEventListener("input", () => this.touched(id));
       get(id).addEventListener("change", () => this.send());
     }
-    get("track").addEventListener("change", () => this.send());
+    for (const id of CHOICES) get(id).addEventListener("change", () => this.send());
   }
 
   // While a slider moves, the newest place of it is sent a few times a second.
@@ -122,10 +123,11 @@ export class Settings {
   send() {
     clearTimeout(this.later);
     this.later = undefined;
-    const {threshold, angles, smallest, largest, peaks, track} = Object.fromEntries(
-      [...Object.keys(SLIDERS), "track"].map((id) => [id, id === "track" ? get(id).value : get(id).valueAsNumber]));
+    const {threshold, angles, smallest, largest, peaks} = Object.fromEntries(
+      Object.keys(SLIDERS).map((id) => [id, get(id).valueAsNumber]));
+    const choices = Object.fromEntries(CHOICES.map((id) => [id, get(id).value]));
     this.sent = performance.now();
-    this.onChange({threshold, angles: [-angles, angles], scales: [smallest, largest], peaks, track});
+    this.onChange({threshold, angles: [-angles, angles], scales: [smallest, largest], peaks, ...choices});
   }
 
   label(id) {
@@ -135,14 +137,15 @@ export class Settings {
   }
 
   // As the server has them, which another page may have changed. A slider that moves stays where the hand is.
-  update({threshold, angles, scales, peaks, track}) {
+  update({threshold, angles, scales, peaks, ...choices}) {
+    for (const id of ["angles", "smallest", "largest"]) get(id).disabled = choices.match_on === "edges";
     if (performance.now() - (this.sent ?? -1000) < 400) return;
     const values = {threshold, angles: angles[1], smallest: scales[0], largest: scales[1], peaks};
     for (const [id, value] of Object.entries(values)) {
       get(id).value = value;
       this.label(id);
     }
-    get("track").value = track;
+    for (const id of CHOICES) get(id).value = choices[id];
   }
 
   use(threshold) {
@@ -152,11 +155,13 @@ export class Settings {
   }
 }
 
+const FORMS = ["line", "c", "python", "settings"];
+
 export class Export {
   constructor() {
-    this.texts = {line: "", python: ""};
+    this.texts = {};
     this.kind = "line";
-    for (const kind of ["line", "python"]) get(`as-${kind}`).addEventListener("click", () => this.choose(kind));
+    for (const kind of FORMS) get(`as-${kind}`).addEventListener("click", () => this.choose(kind));
     get("copy").addEventListener("click", async () => {
       await navigator.clipboard.writeText(this.texts[this.kind]);
       get("copy").textContent = "Copied";
@@ -166,13 +171,13 @@ export class Export {
 
   choose(kind) {
     this.kind = kind;
-    for (const each of ["line", "python"]) get(`as-${each}`).setAttribute("aria-pressed", each === kind);
+    for (const each of FORMS) get(`as-${each}`).setAttribute("aria-pressed", each === kind);
     this.update(this.texts);
   }
 
   update(texts) {
     this.texts = texts;
-    get("export").classList.toggle("code", this.kind === "python");
+    get("export").classList.toggle("code", this.kind !== "line");
     get("export").textContent = texts[this.kind] || "There is something to export when there is a template.";
     get("copy").disabled = !texts[this.kind];
   }
