@@ -77,7 +77,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--trials", type=int, default=300)
-    parser.add_argument("--edge-contrast", type=float, default=3.0)
+    parser.add_argument("--edge-contrast", type=float, default=xcorr.Settings().edge_contrast)
     options = parser.parse_args()
     photographs = [numpy.asarray(Image.open(file).convert("L")) for file in sorted(options.folder.glob("*.png"))]
     print("| patches | luma | edges | edges, polarity=either |\n| --- | --- | --- | --- |")

@@ -21,8 +21,8 @@ std::string text_of(double number) {
 
 }  // namespace
 
-EdgeRule edge_rule(const MatchSettings& settings) {
-  const double least = settings.edge_contrast * edge_unit;
+EdgeRule edge_rule(const MatchSettings& settings, double share) {
+  const double least = share * settings.edge_contrast * edge_unit;
   return {static_cast<std::int32_t>(std::max(1L, std::lround(least * least))),
           settings.polarity == Polarity::either, false};
 }
@@ -88,7 +88,7 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
   made->device_ = device;
   made->size_ = t.size;
   made->source_ = t.pixels;
-  EdgeRule rule = edge_rule(settings);
+  EdgeRule rule = edge_rule(settings, 1);
   rule.inverted = settings.polarity == Polarity::inverted;
   auto maker = EdgeMaker::make(device, t.size, t.size, rule, true);
   if (!maker.ok()) return maker.status();

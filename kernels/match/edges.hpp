@@ -83,7 +83,10 @@ class EdgeBank {
   std::vector<std::shared_ptr<EdgeTemplate>> templates_;
 };
 
-/// Of frames.
-EdgeRule edge_rule(const MatchSettings& settings);
+/// Of that share of the contrast that edges of templates have.
+EdgeRule edge_rule(const MatchSettings& settings, double share);
+
+/// Edges of frames need no more than that: a part may show with less contrast.
+inline constexpr double edge_contrast_in_frames = 0.5;
 
 }  // namespace xcorr

@@ -105,10 +105,11 @@ std::vector<Property> search_rows() {
                    XCORR_AT(search.match.method)),
       Rows::choice("match-on", "Match on", "What of frames and templates is compared",
                    match_on_type(), XCORR_AT(search.match.match_on)),
-      Rows::number("edge-contrast", "Edge contrast",
-                   "With match-on=edges: the gradient of a pixel that is an edge, in gray levels a "
-                   "pixel",
-                   0.1, 64, XCORR_AT(search.match.edge_contrast)),
+      Rows::number(
+          "edge-contrast", "Edge contrast",
+          "With match-on=edges: the least gradient of a template's edges, in gray levels a "
+          "pixel",
+          0.1, 64, XCORR_AT(search.match.edge_contrast)),
       Rows::number("threshold", "Threshold",
                    "How close a match must be, as a fraction of an exact copy's score; "
                    "for sqdiff methods scores up to (1 - threshold) of a zero window's",

@@ -102,7 +102,8 @@ class Settings:
         directions of their edges, whatever their brightness and contrast: the score is the visible share. Edges are
         those of 8 bits, of upright templates, by no method.
     edge_contrast : float
-        On edges: the gradient that a pixel must have, in gray levels a pixel, up to 64.
+        On edges: the gradient that an edge of a template has at least, in gray levels a pixel, up to 64; in frames
+        half of it is enough.
     threshold : float
         How close a match must be, -1 to 1: its score is at least that share of what an exact copy scores; for
         the two sqdiff methods at most ``1 - threshold`` times what a zero window scores.
@@ -151,7 +152,7 @@ class Settings:
     kernel: str = "auto"
     poses: Poses | None = None
     match_on: MatchOn = "luma"
-    edge_contrast: float = 3.0
+    edge_contrast: float = 1.5
     max_work: float = 0.0
     max_memory: int = 2_000_000_000
     overhang: float = 0.0

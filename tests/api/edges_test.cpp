@@ -79,28 +79,53 @@ class EdgesTest : public PosedTest {
 
 /// A gradient in double precision, in gray levels a pixel.
 struct Vector {
-  double x, y, length;
+  double x, y;
 
   Vector(const Bytes& image, int left, int top) : x(0), y(0) {
-    constexpr double smooth[] = {1, 6, 15, 20, 15, 6, 1}, slope[] = {-1, -4, -5, 0, 5, 4, 1};
-    for (int j = 0; j < 7; ++j)
-      for (int i = 0; i < 7; ++i) {
-        const int u = std::clamp(left + i - 3, 0, image.size.width - 1);
-        const int v = std::clamp(top + j - 3, 0, image.size.height - 1);
-        x += slope[i] * smooth[j] * image.at(u, v) / 2048;
-        y += smooth[i] * slope[j] * image.at(u, v) / 2048;
+    constexpr double smooth[] = {1, 4, 6, 4, 1}, slope[] = {-1, -2, 0, 2, 1};
+    for (int j = 0; j < 5; ++j)
+      for (int i = 0; i < 5; ++i) {
+        const int u = std::clamp(left + i - 2, 0, image.size.width - 1);
+        const int v = std::clamp(top + j - 2, 0, image.size.height - 1);
+        x += slope[i] * smooth[j] * image.at(u, v) / 128;
+        y += smooth[i] * slope[j] * image.at(u, v) / 128;
       }
-    length = std::hypot(x, y);
   }
+  double square() const { return x * x + y * y; }
   /// The cosine of the angle to another, or of twice that.
   double cosine(const Vector& other, bool twice) const {
-    const double c = (x * other.x + y * other.y) / (length * other.length);
+    const double c = (x * other.x + y * other.y) / std::sqrt(square() * other.square());
     return twice ? 2 * c * c - 1 : c;
   }
 };
 
+/// Not shorter than its two neighbours across the edge, of the eight.
+bool is_ridge(const Bytes& image, int left, int top, double contrast) {
+  const Vector here(image, left, top);
+  const double across = std::abs(here.x), down = std::abs(here.y);
+  const int dx = 5 * across < 2 * down ? 0 : here.x < 0 ? -1 : 1;
+  const int dy = 5 * down < 2 * across ? 0 : here.y < 0 ? -1 : 1;
+  return here.square() >= contrast * contrast &&
+         here.square() >= Vector(image, left + dx, top + dy).square() &&
+         here.square() >= Vector(image, left - dx, top - dy).square();
+}
+
+/// Of each pixel whether it is an edge: beside a ridge or on it.
+Bytes edges_of(const Bytes& image, double contrast) {
+  Bytes edges(image.size);
+  for (int y = 0; y < image.size.height; ++y)
+    for (int x = 0; x < image.size.width; ++x)
+      edges.at(x, y) = Vector(image, x, y).square() >= contrast * contrast &&
+                       (is_ridge(image, x, y, contrast) || is_ridge(image, x - 1, y, contrast) ||
+                        is_ridge(image, x + 1, y, contrast) ||
+                        is_ridge(image, x, y - 1, contrast) || is_ridge(image, x, y + 1, contrast));
+  return edges;
+}
+
 TEST_P(EdgesTest, ScoresAreTheDefinition) {
   const Bytes frame = cluttered({97, 81}, 3), small = cluttered({23, 19}, 4);
+  const double contrast = on_edges().edge_contrast;
+  const Bytes small_edges = edges_of(small, contrast), frame_edges = edges_of(frame, contrast / 2);
   const Bytes all(small.size, 1);
   const Scene round{.part = small.size, .round = true, .poses = {}};
   const Bytes disc = round.disc();
@@ -119,16 +144,16 @@ TEST_P(EdgesTest, ScoresAreTheDefinition) {
       for (int y = 0; y < 63; y += 4)
         for (int x = 0; x < 75; x += 3) {
           double sum = 0, count = 0;
-          for (int j = 3; j < 16; ++j)
-            for (int i = 3; i < 20; ++i) {
-              bool counts = true;
-              for (int k = 0; k < 49; ++k) counts &= mask->at(i + k % 7 - 3, j + k / 7 - 3) != 0;
-              const Vector t(small, i, j), f(frame, x + i, y + j);
-              if (!counts || t.length < settings.edge_contrast) continue;
+          for (int j = 4; j < 15; ++j)
+            for (int i = 4; i < 19; ++i) {
+              bool counts = small_edges.at(i, j) != 0;
+              for (int k = 0; k < 81; ++k) counts &= mask->at(i + k % 9 - 4, j + k / 9 - 4) != 0;
+              if (!counts) continue;
               count += 1;
-              if (f.length >= settings.edge_contrast) sum += t.cosine(f, twice);
+              if (frame_edges.at(x + i, y + j))
+                sum += Vector(small, i, j).cosine(Vector(frame, x + i, y + j), twice);
             }
-          ASSERT_GT(count, 16);
+          ASSERT_GE(count, 16);
           const double sign = polarity == Polarity::inverted ? -1 : 1;
           // Vectors are of seven bits.
           ASSERT_NEAR(scores.at(x, y), sign * sum / count, 0.02) << x << ", " << y;
@@ -249,8 +274,8 @@ TEST_P(EdgesTest, LiveTemplatesAndWindows) {
 TEST_P(EdgesTest, Refused) {
   MatchSettings settings = on_edges();
   EXPECT_EQ(prepare(Bytes({20, 20}, 7).view(), settings, ElementType::u8).message(),
-            "template 0 has too few edges, 0 pixels: gradients of at least 3 gray levels a pixel "
-            "count, 3 pixels or more from its border and its mask's");
+            "template 0 has too few edges, 0 pixels: gradients of at least 1.5 gray levels a pixel "
+            "count, 4 pixels or more from its border and its mask's");
   EXPECT_EQ(prepare(Image<float>({20, 20}).view(), settings, ElementType::f32).message(),
             "edges are those of frames of u8, not of f32");
   settings.min_contrast = 1;

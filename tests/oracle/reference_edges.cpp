@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stage edges: a convolution with 7 x 7 weights that are made of binomials, pixel
-// by pixel, and its unit vector.
+// The oracle of the stage edges: a convolution with 5 x 5 weights that are made of binomials, pixel
+// by pixel, its unit vector, and whether a pixel or one beside it is longest across its edge.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,28 +24,46 @@ std::vector<int> binomial(int count) {
   return count == 1 ? std::vector{1} : convolved(binomial(count - 1), {1, 1});
 }
 
+struct Gradient {
+  std::int64_t x, y;
+  std::int64_t square() const { return x * x + y * y; }
+};
+
+Gradient gradient(const stage::Edges::Problem& p, const std::uint8_t* image, int x, int y) {
+  static const std::vector<int> along = binomial(5), across = convolved(binomial(3), {-1, 0, 1});
+  Gradient sums{};
+  for (int j = 0; j < 5; ++j)
+    for (int i = 0; i < 5; ++i) {
+      const int u = std::clamp(p.region.x + x + i - 2, 0, p.size.width - 1);
+      const int v = std::clamp(p.region.y + y + j - 2, 0, p.size.height - 1);
+      const int value = image[v * p.pitch + u];
+      sums.x += across[i] * along[j] * value;
+      sums.y += along[i] * across[j] * value;
+    }
+  return sums;
+}
+
+bool is_longest_across(const stage::Edges::Problem& p, const std::uint8_t* image, int x, int y) {
+  const Gradient g = gradient(p, image, x, y);
+  int dx = g.x < 0 ? -1 : 1, dy = g.y < 0 ? -1 : 1;
+  if (5 * std::abs(g.y) < 2 * std::abs(g.x)) dy = 0;
+  if (5 * std::abs(g.x) < 2 * std::abs(g.y)) dx = 0;
+  return g.square() >= p.rule.least && g.square() >= gradient(p, image, x + dx, y + dy).square() &&
+         g.square() >= gradient(p, image, x - dx, y - dy).square();
+}
+
 Status edges(const stage::Edges::Problem& p, const Device&, const stage::Edges::Buffers& b,
              PlanState*) {
-  const std::vector<int> along = binomial(7), across = convolved(binomial(5), {-1, 0, 1});
-  const auto pixel = [&](int x, int y) -> int {
-    return b
-        .image[std::clamp(y, 0, p.size.height - 1) * p.pitch + std::clamp(x, 0, p.size.width - 1)];
-  };
-  const auto rounded = [](int sum) { return static_cast<int>(std::lround(sum / 16.0)); };
+  const auto ridge = [&](int x, int y) { return is_longest_across(p, b.image, x, y); };
   for (int y = 0; y < p.region.height; ++y)
     for (int x = 0; x < p.region.width; ++x) {
-      int sums[2] = {};
-      for (int j = 0; j < 7; ++j)
-        for (int i = 0; i < 7; ++i) {
-          const int value = pixel(p.region.x + x + i - 3, p.region.y + y + j - 3);
-          sums[0] += across[i] * along[j] * value;
-          sums[1] += along[i] * across[j] * value;
-        }
-      const std::int64_t u = rounded(sums[0]), v = rounded(sums[1]), squares = u * u + v * v;
+      const auto [u, v] = gradient(p, b.image, x, y);
+      const std::int64_t squares = u * u + v * v;
       std::array<float, 2> vector{};
       const auto length = p.rule.doubled ? float(squares) : std::sqrt(float(squares));
       const bool counts = !p.masked || b.mask[std::int64_t{y} * p.region.width + x];
-      if (counts && squares >= p.rule.least)
+      if (counts && squares >= p.rule.least &&
+          (ridge(x, y) || ridge(x - 1, y) || ridge(x + 1, y) || ridge(x, y - 1) || ridge(x, y + 1)))
         vector = p.rule.doubled
                      ? std::array{float(u * u - v * v) / length, float(2 * u * v) / length}
                      : std::array{float(u) / length, float(v) / length};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Edges on the CPU, row by row: the seven rows round one are added up to two rows of words, which
-// the vectors are made of. Plain loops that the compiler vectorises, once for each of Highway's
-// targets.
+// Edges on the CPU, row by row: the five rows round one are added up to two rows of words, which
+// its gradients are made of; three rows of those tell its ridges, three rows of ridges the edges of
+// the row before. Plain loops that the compiler vectorises, once for each of Highway's targets.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,17 +17,30 @@
 
 namespace xcorr::cpu::edges {
 
-inline constexpr int taps = 2 * edge_radius + 1;
+inline constexpr int taps = 2 * gradient_radius + 1;
+/// Columns to each side of the region that have gradients.
+inline constexpr int margin = edge_radius - gradient_radius;
 
-/// A row of the region.
+/// Gradients of a row, from `margin` before the region on, their squares, and where ridges are.
+struct Row {
+  std::int16_t *x, *y;
+  std::int32_t* squares;
+  std::uint8_t* ridges;
+};
+
+/// A row of the image.
 struct Job {
   const std::uint8_t* rows[taps];  ///< of the image, from the first column that is read
   int before, count, after;        ///< columns past the image, inside it, past it
-  int width;
+  std::int16_t *smooth, *slope;    ///< scratch: as many as there are columns
+  Row to;
+};
+
+/// Three rows, of which the edges of the middle one are made.
+struct Around {
+  Row above, row, below;
+  int width;  ///< of the region
   EdgeRule rule;
-  const std::uint8_t* mask;
-  std::int16_t *smooth, *slope;  ///< scratch: as many as there are columns
-  std::uint8_t *x, *y;
 };
 
 }  // namespace xcorr::cpu::edges
@@ -46,34 +59,63 @@ HWY_FLATTEN void add_rows(const Job& job, std::int16_t* HWY_RESTRICT smooth,
   }
 }
 
-template <bool doubled>
-HWY_FLATTEN void make_vectors(const Job& job, std::uint8_t* HWY_RESTRICT to_x,
-                              std::uint8_t* HWY_RESTRICT to_y) {
-  EdgeRule rule = job.rule;
-  rule.doubled = doubled;
+HWY_FLATTEN void add_columns(const Job& job, int count, std::int16_t* HWY_RESTRICT to_x,
+                             std::int16_t* HWY_RESTRICT to_y, std::int32_t* HWY_RESTRICT squares) {
   const std::int16_t *const smooth = job.smooth, *const slope = job.slope;
-  for (int x = 0; x < job.width; ++x) {
-    const int across = edge_slope([&](int k) HWY_ATTR { return static_cast<int>(smooth[x + k]); });
-    const int down = edge_smooth([&](int k) HWY_ATTR { return static_cast<int>(slope[x + k]); });
-    const Edge edge = edge_of(edge_gradient(across), edge_gradient(down), rule);
-    to_x[x] = edge.x;
-    to_y[x] = edge.y;
+  for (int i = 0; i < count; ++i) {
+    const int x = edge_slope([&](int k) HWY_ATTR { return static_cast<int>(smooth[i + k]); });
+    const int y = edge_smooth([&](int k) HWY_ATTR { return static_cast<int>(slope[i + k]); });
+    to_x[i] = static_cast<std::int16_t>(x);
+    to_y[i] = static_cast<std::int16_t>(y);
+    squares[i] = x * x + y * y;
   }
 }
 
-void make_row(const Job& job) {
+void make_gradients(const Job& job) {
   add_rows(job, job.smooth + job.before, job.slope + job.before);
   for (std::int16_t* const row : {job.smooth, job.slope}) {
     std::fill_n(row, job.before, row[job.before]);
     std::fill_n(row + job.before + job.count, job.after, row[job.before + job.count - 1]);
   }
-  if (job.rule.doubled)
-    make_vectors<true>(job, job.x, job.y);
+  const int columns = job.before + job.count + job.after;
+  add_columns(job, columns - 2 * gradient_radius, job.to.x, job.to.y, job.to.squares);
+}
+
+/// Of the region's columns and one to each side.
+HWY_FLATTEN void mark(const Around& a, std::uint8_t* HWY_RESTRICT ridges) {
+  const std::int16_t *const x = a.row.x, *const y = a.row.y;
+  const std::int32_t* const rows[] = {a.above.squares, a.row.squares, a.below.squares};
+  const EdgeRule rule = a.rule;
+  for (int i = 1; i < a.width + 2 * margin - 1; ++i)
+    ridges[i] =
+        is_ridge(x[i], y[i], rule, [&](int dx, int dy) HWY_ATTR { return rows[1 + dy][i + dx]; });
+}
+
+void mark_ridges(const Around& a) { mark(a, a.row.ridges); }
+
+template <bool doubled>
+HWY_FLATTEN void make_vectors(const Around& a, std::uint8_t* HWY_RESTRICT to_x,
+                              std::uint8_t* HWY_RESTRICT to_y) {
+  EdgeRule rule = a.rule;
+  rule.doubled = doubled;
+  const std::int16_t *const x = a.row.x + margin, *const y = a.row.y + margin;
+  const std::uint8_t *const ridges = a.row.ridges + margin, *const above = a.above.ridges + margin,
+                            *const below = a.below.ridges + margin;
+  for (int i = 0; i < a.width; ++i) {
+    const bool near_ridge = ridges[i - 1] | ridges[i] | ridges[i + 1] | above[i] | below[i];
+    const Edge edge = edge_of(x[i], y[i], near_ridge, rule);
+    to_x[i] = edge.x;
+    to_y[i] = edge.y;
+  }
+}
+
+void write_edges(const Around& a, const std::uint8_t* mask, std::uint8_t* x, std::uint8_t* y) {
+  if (a.rule.doubled)
+    make_vectors<true>(a, x, y);
   else
-    make_vectors<false>(job, job.x, job.y);
-  if (!job.mask) return;
-  for (int x = 0; x < job.width; ++x)
-    if (!job.mask[x]) job.x[x] = job.y[x] = no_edge;
+    make_vectors<false>(a, x, y);
+  for (int i = 0; mask && i < a.width; ++i)
+    if (!mask[i]) x[i] = y[i] = no_edge;
 }
 
 }  // namespace xcorr::cpu::edges::HWY_NAMESPACE
@@ -83,47 +125,82 @@ HWY_AFTER_NAMESPACE();
 namespace xcorr::cpu {
 namespace edges {
 
-HWY_EXPORT(make_row);
+HWY_EXPORT(make_gradients);
+HWY_EXPORT(mark_ridges);
+HWY_EXPORT(write_edges);
 
-/// Of one of the two rows of scratch.
-std::size_t scratch_bytes(const stage::Edges::Problem& p) {
-  return SlotMemory::rounded((p.region.width + 2 * edge_radius) * sizeof(std::int16_t));
+/// Of a slot: two rows of sums, and three rows of gradients and of ridges.
+struct Scratch {
+  std::size_t word, square, flag, bytes;
+
+  explicit Scratch(int width)
+      : word(SlotMemory::rounded((width + 2 * edge_radius) * sizeof(std::int16_t))),
+        square(SlotMemory::rounded((width + 2 * margin) * sizeof(std::int32_t))),
+        flag(SlotMemory::rounded(width + 2 * margin)),
+        bytes(2 * word + 3 * (2 * word + square + flag)) {}
+
+  std::int16_t* sums(std::byte* slot, int i) const {
+    return reinterpret_cast<std::int16_t*>(slot + i * word);
+  }
+  /// Of the row of that number, from -2 on.
+  Row row(std::byte* slot, int number) const {
+    std::byte* const first = slot + 2 * word + (number + 3) % 3 * (2 * word + square + flag);
+    return {reinterpret_cast<std::int16_t*>(first), reinterpret_cast<std::int16_t*>(first + word),
+            reinterpret_cast<std::int32_t*>(first + 2 * word),
+            reinterpret_cast<std::uint8_t*>(first + 2 * word + square)};
+  }
+};
+
+/// Rows of the region, top to bottom.
+void make_rows(const stage::Edges::Problem& p, const stage::Edges::Buffers& b,
+               const Scratch& scratch, std::byte* slot, int begin, int end) {
+  const Rect& region = p.region;
+  const int first = std::max(region.x - edge_radius, 0);
+  const int last = std::min(region.x + region.width + edge_radius, p.size.width);
+  Job job;
+  job.before = first - (region.x - edge_radius);
+  job.count = last - first;
+  job.after = region.x + region.width + edge_radius - last;
+  job.smooth = scratch.sums(slot, 0);
+  job.slope = scratch.sums(slot, 1);
+  const auto around = [&](int y) -> Around {
+    return {scratch.row(slot, y - 1), scratch.row(slot, y), scratch.row(slot, y + 1), region.width,
+            p.rule};
+  };
+  for (int y = begin - margin; y < end + margin; ++y) {
+    for (int k = 0; k < taps; ++k) {
+      const int row = std::clamp(region.y + y + k - gradient_radius, 0, p.size.height - 1);
+      job.rows[k] = b.image + row * p.pitch + first;
+    }
+    job.to = scratch.row(slot, y);
+    // Its ridges are still those of three rows before, which have been used.
+    HWY_DYNAMIC_DISPATCH(make_gradients)(job);
+    if (y >= begin) HWY_DYNAMIC_DISPATCH(mark_ridges)(around(y - 1));
+    if (y < begin + margin) continue;
+    const int made = y - margin;
+    std::uint8_t* const edges = b.edges + made * p.edge_pitch;
+    HWY_DYNAMIC_DISPATCH(write_edges)
+    (around(made), p.masked ? b.mask + std::int64_t{made} * region.width : nullptr, edges,
+     edges + p.edge_plane);
+  }
 }
 
 Status launch(const stage::Edges::Problem& p, const Device&, const stage::Edges::Buffers& b,
               PlanState*) {
-  const Rect& region = p.region;
-  const int first = std::max(region.x - edge_radius, 0);
-  const int last = std::min(region.x + region.width + edge_radius, p.size.width);
-  const SlotMemory memory(b.workspace, 2 * scratch_bytes(p));
-  constexpr int rows_at_a_time = 16;
-  parallel_slots(
-      slot_count(), ceil_div(region.height, rows_at_a_time), [&](int slot, std::int64_t part) {
-        const int begin = static_cast<int>(part) * rows_at_a_time;
-        for (int y = begin; y < std::min(begin + rows_at_a_time, region.height); ++y) {
-          Job job;
-          for (int k = 0; k < taps; ++k) {
-            const int row = std::clamp(region.y + y + k - edge_radius, 0, p.size.height - 1);
-            job.rows[k] = b.image + row * p.pitch + first;
-          }
-          job.before = first - (region.x - edge_radius);
-          job.count = last - first;
-          job.after = region.x + region.width + edge_radius - last;
-          job.width = region.width;
-          job.rule = p.rule;
-          job.mask = p.masked ? b.mask + std::int64_t{y} * region.width : nullptr;
-          job.smooth = reinterpret_cast<std::int16_t*>(memory.of(slot));
-          job.slope = reinterpret_cast<std::int16_t*>(memory.of(slot) + scratch_bytes(p));
-          job.x = b.edges + y * p.edge_pitch;
-          job.y = job.x + p.edge_plane;
-          HWY_DYNAMIC_DISPATCH(make_row)(job);
-        }
-      });
+  const Scratch scratch(p.region.width);
+  const SlotMemory memory(b.workspace, scratch.bytes);
+  constexpr int rows_at_a_time = 32;
+  parallel_slots(slot_count(), ceil_div(p.region.height, rows_at_a_time),
+                 [&](int slot, std::int64_t part) {
+                   const int begin = static_cast<int>(part) * rows_at_a_time;
+                   make_rows(p, b, scratch, memory.of(slot), begin,
+                             std::min(begin + rows_at_a_time, p.region.height));
+                 });
   return {};
 }
 
 std::size_t workspace(const stage::Edges::Problem& p, const Device&) {
-  return SlotMemory::total(2 * scratch_bytes(p));
+  return SlotMemory::total(Scratch(p.region.width).bytes);
 }
 
 constexpr Variant<stage::Edges> table[] = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Edges on the GPU, a thread a pixel. A block reads the pixels of its tile and round it to shared
-// memory, adds up columns there, then each thread the sums of its row.
+// memory, adds up columns there, then rows to gradients, marks the ridges among those, and writes
+// the edges that are near one.
 #include "cuda/common/launch.cuh"
 #include "stages/image/edges.hpp"
 
@@ -10,6 +11,10 @@ namespace {
 
 constexpr int threads_x = 32, threads_y = 8, threads = threads_x * threads_y;
 constexpr int columns = threads_x + 2 * edge_radius, rows = threads_y + 2 * edge_radius;
+/// Pixels round a tile that have gradients, and those that may be ridges.
+constexpr int margin = edge_radius - gradient_radius, reach = margin - 1;
+constexpr int gradient_columns = threads_x + 2 * margin, gradient_rows = threads_y + 2 * margin;
+constexpr int ridge_columns = threads_x + 2 * reach, ridge_rows = threads_y + 2 * reach;
 
 __device__ int clamped(int value, int count) { return min(max(value, 0), count - 1); }
 
@@ -17,7 +22,11 @@ __device__ int clamped(int value, int count) { return min(max(value, 0), count -
 __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* image,
                           const std::uint8_t* mask, std::uint8_t* edges, int left, int top) {
   __shared__ std::uint8_t pixels[rows][columns];
-  __shared__ std::int16_t smooth[threads_y][columns], slope[threads_y][columns];
+  __shared__ std::int16_t smooth[gradient_rows][columns], slope[gradient_rows][columns];
+  __shared__ std::int16_t across[gradient_rows][gradient_columns];
+  __shared__ std::int16_t down[gradient_rows][gradient_columns];
+  __shared__ std::int32_t squares[gradient_rows][gradient_columns];
+  __shared__ bool ridges[ridge_rows][ridge_columns];
   const int thread = threadIdx.y * threads_x + threadIdx.x;
   for (int i = thread; i < rows * columns; i += threads) {
     const int x = clamped(p.region.x + left + i % columns - edge_radius, p.size.width);
@@ -25,22 +34,36 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
     pixels[i / columns][i % columns] = image[y * p.pitch + x];
   }
   __syncthreads();
-  for (int i = thread; i < threads_y * columns; i += threads) {
+  for (int i = thread; i < gradient_rows * columns; i += threads) {
     const int x = i % columns, y = i / columns;
     const auto at = [&](int k) { return static_cast<int>(pixels[y + k][x]); };
     smooth[y][x] = static_cast<std::int16_t>(edge_smooth(at));
     slope[y][x] = static_cast<std::int16_t>(edge_slope(at));
   }
   __syncthreads();
+  for (int i = thread; i < gradient_rows * gradient_columns; i += threads) {
+    const int x = i % gradient_columns, y = i / gradient_columns;
+    const int right = edge_slope([&](int k) { return static_cast<int>(smooth[y][x + k]); });
+    const int below = edge_smooth([&](int k) { return static_cast<int>(slope[y][x + k]); });
+    across[y][x] = static_cast<std::int16_t>(right);
+    down[y][x] = static_cast<std::int16_t>(below);
+    squares[y][x] = right * right + below * below;
+  }
+  __syncthreads();
+  for (int i = thread; i < ridge_rows * ridge_columns; i += threads) {
+    const int x = i % ridge_columns, y = i / ridge_columns;
+    ridges[y][x] = is_ridge(across[y + 1][x + 1], down[y + 1][x + 1], p.rule,
+                            [&](int dx, int dy) { return squares[y + 1 + dy][x + 1 + dx]; });
+  }
+  __syncthreads();
   const int x = left + threadIdx.x, y = top + threadIdx.y;
   if (x < p.region.width && y < p.region.height) {
-    const auto of = [&](const std::int16_t(&sums)[threads_y][columns]) {
-      return [&](int k) { return static_cast<int>(sums[threadIdx.y][threadIdx.x + k]); };
-    };
+    const int u = threadIdx.x + reach, v = threadIdx.y + reach;
+    const bool near_ridge = ridges[v][u] || ridges[v][u - 1] || ridges[v][u + 1] ||
+                            ridges[v - 1][u] || ridges[v + 1][u];
     Edge edge{no_edge, no_edge};
     if (!mask || mask[std::int64_t{y} * p.region.width + x])
-      edge = edge_of(edge_gradient(edge_slope(of(smooth))), edge_gradient(edge_smooth(of(slope))),
-                     p.rule);
+      edge = edge_of(across[v + 1][u + 1], down[v + 1][u + 1], near_ridge, p.rule);
     std::uint8_t* const to = edges + y * p.edge_pitch + x;
     *to = edge.x;
     to[p.edge_plane] = edge.y;

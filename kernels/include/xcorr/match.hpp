@@ -49,9 +49,9 @@ enum class MatchOn : std::uint8_t {
 struct MatchSettings {
   MatchOn match_on = MatchOn::luma;
 
-  /// On edges: the gradient that a pixel must have, in gray levels a pixel of the image smoothed by
-  /// about one pixel. In (0, 64].
-  double edge_contrast = 3;
+  /// On edges: the gradient that an edge of a template has at least, in gray levels a pixel of the
+  /// image smoothed by about one pixel; in frames half of it is enough. In (0, 64].
+  double edge_contrast = 1.5;
 
   Method method = Method::ccoeff_normed;
 

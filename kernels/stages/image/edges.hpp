@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage edges: an image of bytes -> two planes, the unit vector of its gradient where that has
-// contrast, by one formula for the CPU and the GPU. The gradient is that of the image smoothed by
-// binomials, (1 6 15 20 15 6 1) / 64 along the edge and (1 4 6 4 1) / 16 across it, which is a
-// Sobel operator of 7 x 7: all of it integers but for the last quotient, whose operations IEEE
-// arithmetic rounds alike everywhere.
+// The stage edges: an image of bytes -> two planes, the unit vector of its gradient at its edges,
+// by one formula for the CPU and the GPU. The gradient is a Sobel operator of 5 x 5: the image
+// smoothed by binomials, (1 4 6 4 1) / 16 along the edge and (1 2 1) / 4 across it. A ridge is a
+// pixel whose gradient is no shorter than those of its two neighbours across the edge, and an edge
+// is what is within a pixel of one. All of it is integers but for the last quotient, whose
+// operations IEEE arithmetic rounds alike everywhere.
 #pragma once
 
 #include <cmath>
@@ -16,8 +17,8 @@
 
 namespace xcorr {
 
-/// How far from a pixel its gradient reaches.
-inline constexpr int edge_radius = 3;
+/// How far from a pixel its gradient reaches, and what tells whether it is an edge.
+inline constexpr int gradient_radius = 2, edge_radius = gradient_radius + 2;
 /// A gradient of one gray level a pixel.
 inline constexpr int edge_unit = 128;
 
@@ -29,17 +30,33 @@ struct EdgeRule {
   bool inverted = false;  ///< as of an image of the opposite contrast
 };
 
-/// Seven pixels in a row: smoothed, and their slope.
+/// Five pixels in a row: smoothed, and their slope. Both ways a gradient, up to 12,240.
 template <class At>
 XCORR_HD int edge_smooth(At at) {
-  return 20 * at(3) + 15 * (at(2) + at(4)) + 6 * (at(1) + at(5)) + at(0) + at(6);
+  return 6 * at(2) + 4 * (at(1) + at(3)) + at(0) + at(4);
 }
 template <class At>
 XCORR_HD int edge_slope(At at) {
-  return 5 * (at(4) - at(2)) + 4 * (at(5) - at(1)) + at(6) - at(0);
+  return 2 * (at(3) - at(1)) + at(4) - at(0);
 }
-/// In edge_unit, at most 10,200; halves are rounded away from 0, so that signs do not matter.
-XCORR_HD inline int edge_gradient(int sum) { return (sum + (sum >> 31) + 8) >> 4; }
+
+XCORR_HD inline int larger(int a, int b) { return a > b ? a : b; }
+
+/// Whether a gradient is no shorter than those across the edge, in steps of 45 degrees: the same
+/// for an image of the opposite contrast. `square_at(dx, dy)` is the square of a neighbour's.
+template <class SquareAt>
+XCORR_HD bool is_ridge(int x, int y, const EdgeRule& rule, SquareAt square_at) {
+  const int across = x < 0 ? -x : x, down = y < 0 ? -y : y;
+  const int beside = larger(square_at(-1, 0), square_at(1, 0));
+  const int above = larger(square_at(0, -1), square_at(0, 1));
+  const int falling = larger(square_at(-1, -1), square_at(1, 1));
+  const int rising = larger(square_at(-1, 1), square_at(1, -1));
+  const int diagonal = (x ^ y) >= 0 ? falling : rising;
+  const int steep = 5 * across < 2 * down ? above : diagonal;
+  const int longest = 5 * down < 2 * across ? beside : steep;
+  const int square = x * x + y * y;
+  return (square >= longest) & (square >= rule.least);
+}
 
 /// What the planes hold at a pixel: 127 times the vector, and no_edge.
 struct Edge {
@@ -50,14 +67,14 @@ XCORR_HD inline std::uint8_t edge_byte(float part, float whole) {
   return static_cast<std::uint8_t>(no_edge + static_cast<int>(rintf(127.0f * (part / whole))));
 }
 
-XCORR_HD inline Edge edge_of(int x, int y, const EdgeRule& rule) {
+XCORR_HD inline Edge edge_of(int x, int y, bool near_ridge, const EdgeRule& rule) {
   const int squares = x * x + y * y;
   const int sign = rule.inverted ? -1 : 1;
   const auto across = static_cast<float>(sign * (rule.doubled ? x * x - y * y : x));
   const auto down = static_cast<float>(sign * (rule.doubled ? 2 * x * y : y));
   const auto whole = static_cast<float>(squares);
   const float length = rule.doubled ? whole : sqrtf(whole);
-  const bool is_edge = squares >= rule.least;
+  const bool is_edge = near_ridge & (squares >= rule.least);
   return {is_edge ? edge_byte(across, length) : std::uint8_t{no_edge},
           is_edge ? edge_byte(down, length) : std::uint8_t{no_edge}};
 }
