@@ -5,13 +5,14 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 namespace xcorr {
 namespace {
 
 /// Bytes per upload: small compared with a frame, so that the first starts early, and large enough
 /// that the CPU's cost per upload does not matter.
-constexpr std::size_t band_bytes = std::size_t{512} << 10;
+constexpr std::size_t band_bytes = std::size_t{1} << 20;
 /// The least that a thread copies: waking one for less does not pay.
 constexpr std::size_t thread_bytes = std::size_t{64} << 10;
 
@@ -29,13 +30,18 @@ Copy rows_of(const Copy& copy, std::size_t first, std::size_t count) {
           count};
 }
 
+/// By four threads: more copy no faster and spend the time of cores that wait for the next band.
 void copy_by_threads(const Copy& copy) {
+  constexpr int threads = 4;
+  static tbb::task_arena arena(std::min(threads, tbb::this_task_arena::max_concurrency()));
   const Runtime& cpu = runtime(Backend::cpu);
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, copy.rows, rows_in(thread_bytes, copy)),
-                    [&](const auto& rows) {
-                      static_cast<void>(cpu.copy(rows_of(copy, rows.begin(), rows.size()),
-                                                 Memory::host, Memory::host, {}));
-                    });
+  arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, copy.rows, rows_in(thread_bytes, copy)),
+                      [&](const auto& rows) {
+                        static_cast<void>(cpu.copy(rows_of(copy, rows.begin(), rows.size()),
+                                                   Memory::host, Memory::host, {}));
+                      });
+  });
 }
 
 }  // namespace
