@@ -84,14 +84,14 @@ def live(folder, options, element):
     _, _, lines = run(still(folder, 'screen', options.live, options.rate, live=True), element)
     first = lines[0]['running-time'] + options.settle * 1e9
     counted = [line for line in lines if line['running-time'] >= first]
-    longest = sorted(line['processing-time'] for line in counted if line['analysed'])
-    if not longest:
+    times = sorted(line['processing-time'] for line in counted if line['analysed'])
+    if not times:
         print(f'live at {options.rate} frames a second: {len(counted)} frames, 0 analysed')
         return
     exact = sum(event['unanalysed'] == 0 for event in appeared(lines))
     print(f'live at {options.rate} frames a second: {len(counted)} frames, {sum(line["analysed"] for line in counted)} '
-          f'analysed; in the element {longest[len(longest) // 2] / 1e6:.2f} ms (median), '
-          f'{longest[int(0.99 * len(longest))] / 1e6:.2f} (99 of 100); {exact} of {len(appeared(lines))} labels appeared '
+          f'analysed; in the element {times[len(times) // 2] / 1e6:.2f} ms (median), '
+          f'{times[int(0.99 * len(times))] / 1e6:.2f} (99 of 100); {exact} of {len(appeared(lines))} labels appeared '
           'exact to the frame')
 
 

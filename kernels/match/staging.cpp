@@ -32,8 +32,7 @@ Copy rows_of(const Copy& copy, std::size_t first, std::size_t count) {
 
 /// By four threads: more copy no faster and spend the time of cores that wait for the next band.
 void copy_by_threads(const Copy& copy) {
-  constexpr int threads = 4;
-  static tbb::task_arena arena(std::min(threads, tbb::this_task_arena::max_concurrency()));
+  static tbb::task_arena arena(4);
   const Runtime& cpu = runtime(Backend::cpu);
   arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, copy.rows, rows_in(thread_bytes, copy)),

@@ -107,8 +107,7 @@ std::vector<Property> search_rows() {
                    match_on_type(), XCORR_AT(search.match.match_on)),
       Rows::number(
           "edge-contrast", "Edge contrast",
-          "With match-on=edges: the least gradient of a template's edges, in gray levels a "
-          "pixel",
+          "With match-on=edges: the least gradient of a template's edges, in gray levels a pixel",
           0.1, 64, XCORR_AT(search.match.edge_contrast)),
       Rows::number("threshold", "Threshold",
                    "How close a match must be, as a fraction of an exact copy's score; "

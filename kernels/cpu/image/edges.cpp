@@ -99,10 +99,11 @@ HWY_FLATTEN void make_vectors(const Around& a, std::uint8_t* HWY_RESTRICT to_x,
   EdgeRule rule = a.rule;
   rule.doubled = doubled;
   const std::int16_t *const x = a.row.x + margin, *const y = a.row.y + margin;
-  const std::uint8_t *const ridges = a.row.ridges + margin, *const above = a.above.ridges + margin,
-                            *const below = a.below.ridges + margin;
+  const std::uint8_t* const rows[] = {a.above.ridges + margin, a.row.ridges + margin,
+                                      a.below.ridges + margin};
   for (int i = 0; i < a.width; ++i) {
-    const bool near_ridge = ridges[i - 1] | ridges[i] | ridges[i + 1] | above[i] | below[i];
+    const bool near_ridge =
+        is_near_ridge([&](int dx, int dy) HWY_ATTR { return rows[1 + dy][i + dx]; });
     const Edge edge = edge_of(x[i], y[i], near_ridge, rule);
     to_x[i] = edge.x;
     to_y[i] = edge.y;

@@ -59,8 +59,7 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
   const int x = left + threadIdx.x, y = top + threadIdx.y;
   if (x < p.region.width && y < p.region.height) {
     const int u = threadIdx.x + reach, v = threadIdx.y + reach;
-    const bool near_ridge = ridges[v][u] || ridges[v][u - 1] || ridges[v][u + 1] ||
-                            ridges[v - 1][u] || ridges[v + 1][u];
+    const bool near_ridge = is_near_ridge([&](int dx, int dy) { return ridges[v + dy][u + dx]; });
     Edge edge{no_edge, no_edge};
     if (!mask || mask[std::int64_t{y} * p.region.width + x])
       edge = edge_of(across[v + 1][u + 1], down[v + 1][u + 1], near_ridge, p.rule);

@@ -4,7 +4,7 @@
 // by one formula for the CPU and the GPU. The gradient is a Sobel operator of 5 x 5: the image
 // smoothed by binomials, (1 4 6 4 1) / 16 along the edge and (1 2 1) / 4 across it. A ridge is a
 // pixel whose gradient is no shorter than those of its two neighbours across the edge, and an edge
-// is what is within a pixel of one. All of it is integers but for the last quotient, whose
+// is a ridge or one of its four neighbours. All of it is integers but for the last quotient, whose
 // operations IEEE arithmetic rounds alike everywhere.
 #pragma once
 
@@ -56,6 +56,12 @@ XCORR_HD bool is_ridge(int x, int y, const EdgeRule& rule, SquareAt square_at) {
   const int longest = 5 * down < 2 * across ? beside : steep;
   const int square = x * x + y * y;
   return (square >= longest) & (square >= rule.least);
+}
+
+/// Whether a pixel or one of its four neighbours is a ridge. `ridge_at(dx, dy)` tells of each.
+template <class RidgeAt>
+XCORR_HD bool is_near_ridge(RidgeAt ridge_at) {
+  return ridge_at(0, 0) | ridge_at(-1, 0) | ridge_at(1, 0) | ridge_at(0, -1) | ridge_at(0, 1);
 }
 
 /// What the planes hold at a pixel: 127 times the vector, and no_edge.

@@ -92,17 +92,26 @@ def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> l
     return words + properties(options, track)
 
 
+def search_of(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
+    """The elements from the source to the one that finds."""
+    return [*source(options.input), "!", "videoconvert", "!", *matcher(options, templates, track)]
+
+
 def words_of(options: argparse.Namespace, templates: list[str], track: bool, lines: int | None = None) -> list[str]:
     """Of the command gst-launch-1.0. It writes lines to standard output, or to that descriptor and then says warnings."""
-    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *source(options.input), "!", "videoconvert", "!",
-            *matcher(options, templates, track), "!", *writer(lines), "!", *sink(options)]
+    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *search_of(options, templates, track), "!", *writer(lines),
+            "!", *sink(options)]
 
 
 def writer(lines: int | None) -> list[str]:
     return ["xcorrjson"] + ([] if lines is None else [f"location=/dev/fd/{lines}"])
 
 
+def line_of(words: list[str]) -> str:
+    """As a shell takes them."""
+    return " ".join(word if word == "!" else shlex.quote(word) for word in words)
+
+
 def run(options: argparse.Namespace) -> int:
-    print(" ".join(word if word == "!" else shlex.quote(word)
-                   for word in words_of(options, options.template, options.track)))
+    print(line_of(words_of(options, options.template, options.track)))
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the page has set, to take elsewhere: a line for a shell, a program in C, one in Python, and a file for `xcorr fleet`.
+"""What the page has set, to take elsewhere: a program in C, one in Python, and a file for `xcorr fleet`.
 
 Names of files come from outside: each form has its own way to write any text as a text.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import shlex
 
 _PYTHON = '''\
 import json
@@ -94,10 +93,6 @@ def c_text(text: str) -> str:
 
 def yaml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def line(words: list[str]) -> str:
-    return " ".join(word if word == "!" else shlex.quote(word) for word in words)
 
 
 def python(words: list[str]) -> str:

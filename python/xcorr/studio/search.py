@@ -6,11 +6,12 @@ import argparse
 import dataclasses
 from typing import Any
 
-from ..command.pipeline import matcher, properties, source as source_words, words_of
+from ..command.pipeline import line_of, properties, search_of, source as source_words, words_of
 from . import export
 
 TRACKS = ("template", "filter", "off")
 MATCHED = ("luma", "color", "edges")
+
 
 def _number(value: Any, name: str, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
@@ -60,8 +61,10 @@ class Search:
 
     def of_element(self, still: bool) -> dict[str, str]:
         """Its properties. Nothing moves in a picture, so there are no tracks."""
-        words = properties(self._options("", "auto", True), self._tracks(still))
-        return {"match-on": "luma", "track": "false"} | dict(word.split("=", 1) for word in words)
+        return {"match-on": "luma", "track": "false"} | self._properties(self._options("", "auto", True), still)
+
+    def _properties(self, options: argparse.Namespace, still: bool) -> dict[str, str]:
+        return dict(word.split("=", 1) for word in properties(options, self._tracks(still)))
 
     def _tracks(self, still: bool) -> bool:
         return self.track != "off" and not still
@@ -73,9 +76,7 @@ class Search:
         """By the names that the page has for them."""
         if not templates:
             return {"line": "", "c": "", "python": "", "settings": ""}
-        words, options, track = self.words(source, device, templates, still), self._options(source, device), self._tracks(still)
-        begin = source_words(source)
-        return {"line": export.line(words), "python": export.python(words),
-                "c": export.c([*begin, "!", "videoconvert", "!", *matcher(options, templates, track), "!", "fakesink"]),
-                "settings": export.settings(source, begin, templates,
-                                            dict(word.split("=", 1) for word in properties(options, track)))}
+        words, options = self.words(source, device, templates, still), self._options(source, device)
+        return {"line": line_of(words), "python": export.python(words),
+                "c": export.c([*search_of(options, templates, self._tracks(still)), "!", "fakesink"]),
+                "settings": export.settings(source, source_words(source), templates, self._properties(options, still))}
