@@ -140,9 +140,10 @@ Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScra
       problem_.surfaces().product_plane() * std::int64_t(size_of(problem_.products));
   LaunchOfRights batch{{scratch.workspace.data(), stream}};
   bool is_first = true;
+  const bool own_lefts = problem_.correlate.own_lefts;  // whose numbers go on from plane to plane
   return for_batches(batch, [&]() -> Status {
     for (int plane = 0; plane < planes; ++plane) {
-      stage::Correlate::Buffers correlate{batch, frame.of_plane(plane), operands(),
+      stage::Correlate::Buffers correlate{batch, frame.of_plane(own_lefts ? 0 : plane), operands(),
                                           scratch.products.as<std::byte>() + plane * product_plane,
                                           is_first || planes > 1};
       correlate.first_right += plane * problem_.correlate.rights;

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t most_lanes = 6;
 /// Bytes that lanes may have together: beyond that groups are so large that they fill a GPU.
 constexpr std::size_t lane_budget = std::size_t{256} << 20;
+/// Bytes that the window sums of a batch of windows may have: larger ones fill a GPU one by one.
+constexpr std::int64_t most_window_bytes = std::int64_t{512} << 20;
 
 struct Request {
   Block* block;
@@ -144,7 +146,8 @@ Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream strea
 Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
                                               const std::vector<BankTemplate>& bank, Size frame,
                                               const MatchSettings& settings, Stream stream) {
-  if (device.backend == Backend::cpu || settings.prefilter_sigma > 0)
+  if (device.backend == Backend::cpu || settings.prefilter_sigma > 0 ||
+      settings.match_on == MatchOn::edges)
     return unable_kernel(stage::Search::name, "", device.backend);
   MatchPlan plan(device, bank.front().type, frame, settings);
   const Size window = plan.region_.size();
@@ -156,8 +159,11 @@ Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
   problem.correlate.own_lefts = true;
   problem.correlate.left_pitch = padded_pitch(window.width);
   problem.correlate.left_stride = problem.correlate.left_pitch * window.height;
+  problem.correlate.left_plane = count * problem.correlate.left_stride;
+  if (window_sums_of(problem.correlate).bytes > most_window_bytes)
+    return unable_kernel(stage::Search::name, "", device.backend);
   if (Status s = plan.add_group(bank, members, problem, settings.kernel); !s.ok()) return s;
-  auto reader = WindowReader::make(device, window, count);
+  auto reader = WindowReader::make(device, window, count, planes_read(settings));
   if (!reader.ok()) return reader.status();
   plan.windows_ = std::move(reader.value());
   if (Status s = plan.finish(bank, stream); !s.ok()) return s;

@@ -146,7 +146,7 @@ class MatchPlan {
   Status refresh(Stream stream);
   Status enqueue_groups(const Result<Rows>& rows, Stream stream);
   Status enqueue_windows(const MatrixView& frame, Stream stream);
-  Status enqueue_packed_windows(const PixelLayout& pixels, Stream stream);
+  Status enqueue_packed_windows(Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
   Status enqueue_lanes(const MatchFrame& frame, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
@@ -199,8 +199,7 @@ class MatchPlan {
   struct RecordedWindows {
     struct Key {
       std::size_t windows = 0;
-      PixelLayout pixels;
-      const void* packed = nullptr;
+      std::vector<WindowPlane> packed;
       MatchSettings settings;
       bool operator==(const Key&) const = default;
     } key;

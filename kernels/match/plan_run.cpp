@@ -109,7 +109,7 @@ Status MatchPlan::enqueue(const MatrixView& frame, std::span<const PartCorner> c
 Status MatchPlan::enqueue_windows(const MatrixView& frame, Stream stream) {
   if (frame.memory == Memory::host) {
     if (Status s = windows_->pack(frame, corners_); !s.ok()) return s;
-    if (Status s = enqueue_packed_windows(frame.pixels, stream); !s.ok()) return s;
+    if (Status s = enqueue_packed_windows(stream); !s.ok()) return s;
   } else if (Status s = enqueue_groups(windows_->read(frame, corners_, stream), stream); !s.ok()) {
     return s;
   }
@@ -117,15 +117,15 @@ Status MatchPlan::enqueue_windows(const MatrixView& frame, Stream stream) {
 }
 
 /// It is recorded when it comes twice in a row.
-Status MatchPlan::enqueue_packed_windows(const PixelLayout& pixels, Stream stream) {
+Status MatchPlan::enqueue_packed_windows(Stream stream) {
   TemplateGroup& group = groups_.front();
   const bool changed = group.has_changed();
-  const RecordedWindows::Key key{corners_.size(), pixels, windows_->packed(), settings_};
+  const RecordedWindows::Key key{corners_.size(), windows_->packed(), settings_};
   RecordedWindows& recorded = recorded_[changed];
   const bool known = std::exchange(recorded.key, key) == key;
   if (!known) recorded.recording = {};
   if (!known || !can_be_recorded_)
-    return enqueue_groups(windows_->read_packed(corners_.size(), pixels, stream), stream);
+    return enqueue_groups(windows_->read_packed(corners_.size(), stream), stream);
   // Which cannot be recorded.
   if (Status s = group.order_after_changes(stream); !s.ok()) return s;
   if (!recorded.recording) {
@@ -135,15 +135,14 @@ Status MatchPlan::enqueue_packed_windows(const PixelLayout& pixels, Stream strea
         if (Status s = lane.side.fork(own); !s.ok()) return s;
         if (Status s = group.reload(results_of(0), lane.side.stream()); !s.ok()) return s;
       }
-      const auto rows = windows_->read_packed(corners_.size(), pixels, own);
+      const auto rows = windows_->read_packed(corners_.size(), own);
       if (!rows.ok()) return rows.status();
       return group.run(searched(rows.value()), lane.scratch, results_of(0), lane.side, own,
                        changed);
     });
     can_be_recorded_ = made.ok();
     // Launches do the same.
-    if (!made.ok())
-      return enqueue_groups(windows_->read_packed(corners_.size(), pixels, stream), stream);
+    if (!made.ok()) return enqueue_groups(windows_->read_packed(corners_.size(), stream), stream);
     recorded.recording = std::move(made.value());
   }
   if (Status s = recorded.recording.run(stream); !s.ok()) return s;

@@ -31,8 +31,9 @@ class WindowMatcherTest : public BackendTest {
     for (const Bytes& image : images) all.push_back(image.view());
     return all;
   }
+  std::vector<MatrixView> patterns() const { return colored.empty() ? views(templates) : colored; }
   void prepare() {
-    EXPECT_TRUE(matcher->set_templates(views(templates), views(masks)).ok());
+    EXPECT_TRUE(matcher->set_templates(patterns(), views(masks)).ok());
     EXPECT_TRUE(matcher->prepare(ElementType::u8, frame_size, settings).ok());
   }
 
@@ -41,9 +42,9 @@ class WindowMatcherTest : public BackendTest {
     MatchSettings asked = settings;
     asked.search_region = window.region;
     asked.poses = window.poses;
-    EXPECT_TRUE(one.set_templates(views(templates), views(masks)).ok());
+    EXPECT_TRUE(one.set_templates(patterns(), views(masks)).ok());
     EXPECT_TRUE(one.prepare(ElementType::u8, frame_size, asked).ok());
-    EXPECT_TRUE(one.enqueue(frame.view()).ok());
+    EXPECT_TRUE(one.enqueue(searched).ok());
     std::vector<Peak> all, own;
     EXPECT_TRUE(one.collect(all).ok());
     for (const Peak& peak : all)
@@ -80,7 +81,9 @@ class WindowMatcherTest : public BackendTest {
   }
 
   const Bytes frame = random_image<std::uint8_t>(frame_size, 1);
+  MatrixView searched = frame.view();
   std::vector<Bytes> templates, masks;
+  std::vector<MatrixView> colored;  ///< instead of templates
   MatchSettings settings;
   std::optional<WindowMatcher> matcher;
 };
@@ -145,6 +148,92 @@ TEST_P(WindowMatcherTest, Masks) {
   }
   prepare();
   EXPECT_GT(expect_as_alone(some), 20u);
+}
+
+/// A frame in colour in one piece of memory.
+struct ColorFrame {
+  Bytes bytes;
+  MatrixView view;
+
+  /// In another copy of the memory.
+  MatrixView in(const void* copy, Memory memory) const {
+    const auto moved = [&](const void* data) {
+      return static_cast<const std::uint8_t*>(copy) +
+             (static_cast<const std::uint8_t*>(data) - bytes.data.data());
+    };
+    MatrixView same = view;
+    same.memory = memory;
+    same.data = moved(view.data);
+    for (ColorPlane& plane : same.color) plane.data = moved(plane.data);
+    return same;
+  }
+  /// A part that begins at an even place.
+  MatrixView part(const Rect& r) const {
+    const auto at = [&](const void* data, std::ptrdiff_t pitch, int step, int x, int y) {
+      return static_cast<const std::uint8_t*>(data) + y * pitch + std::ptrdiff_t{x} * step;
+    };
+    MatrixView cut = view;
+    cut.size = r.size();
+    cut.data = at(view.data, view.pitch, view.pixels.bytes, r.x, r.y);
+    for (ColorPlane& p : cut.color)
+      p.data = at(p.data, p.pitch, p.step, r.x >> p.shift_x, r.y >> p.shift_y);
+    return cut;
+  }
+};
+
+/// Packed pixels, the same from the last row to the first, planes of their own, and of NV12.
+std::vector<ColorFrame> color_frames() {
+  const auto [width, height] = frame_size;
+  const int area = width * height;
+  std::vector<ColorFrame> frames;
+  for (int i = 0; i < 4; ++i)
+    frames.push_back({random_image<std::uint8_t>({4 * width, height}, 3), {}});
+  for (ColorFrame& frame : frames)
+    frame.view = {frame.bytes.data.data(), ElementType::u8, frame_size, width, Memory::host};
+  for (ColorFrame* frame : {&frames[0], &frames[1]}) {
+    frame->view.pitch = 4 * width;
+    frame->view.pixels = packed_rgb(4, 2, 1, 0);
+  }
+  frames[1].view.data = &frames[1].bytes.at(0, height - 1);
+  frames[1].view.pitch = -4 * width;
+  for (ColorFrame* frame : {&frames[0], &frames[1]})
+    frame->view = with_packed_color(frame->view, 2, 1, 0);
+  for (int c = 0; c < color_planes; ++c) {
+    frames[2].view.color[c] = {&frames[2].bytes.data[c * area], width};
+    frames[3].view.color[c] = {&frames[3].bytes.data[area], width, 2, c - 1, 1, 1};
+  }
+  frames[3].view.color[0] = {frames[3].bytes.data.data(), width};
+  return frames;
+}
+
+TEST_P(WindowMatcherTest, Color) {
+  settings.match_on = MatchOn::color;
+  for (const ColorFrame& each : color_frames()) {
+    searched = each.view;
+    colored.clear();
+    for (const Rect& place : {Rect{20, 20, 16, 16}, Rect{60, 30, 16, 16}, Rect{40, 54, 21, 17}})
+      colored.push_back(each.part(place));
+    prepare();
+    for (int i = 0; i < 3; ++i) EXPECT_GT(expect_as_alone(some, each.view), 20u);
+    const Block block = upload(device, each.bytes.data.data(), each.bytes.data.size());
+    const Memory memory = device.backend == Backend::cpu ? Memory::host : Memory::device;
+    EXPECT_GT(expect_as_alone(some, each.in(block.data(), memory)), 20u);
+  }
+}
+
+/// One peak each, a mask, least squares, and so many pixels that they are uploaded.
+TEST_P(WindowMatcherTest, LargeWindowsInColor) {
+  settings.match_on = MatchOn::color;
+  settings.max_peaks = 1;
+  settings.subpixel = Subpixel::least_squares;
+  const ColorFrame packed = color_frames()[0];
+  searched = packed.view;
+  colored = {packed.part({20, 20, 16, 16})};
+  masks.emplace_back(colored[0].size, std::uint8_t{1});
+  masks[0].at(3, 2) = 0;
+  prepare();
+  const std::vector<SearchWindow> windows(3, {0, {0, 0, frame_size.width, frame_size.height}});
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(expect_as_alone(windows, packed.view), windows.size());
 }
 
 /// What is not searched together.
@@ -244,8 +333,12 @@ TEST_P(WindowMatcherTest, Together) {
   settings.search_region = {0, 0, 38, 40};
   const BatchedWindow windows[] = {{0, {1, 2}}, {1, {3, 4}}, {0, {5, 6}}};
   const Status status = batch.provide({device, bank.value(), frame_size, settings, {}}, windows);
-  EXPECT_EQ(status.code(), device.backend == Backend::cpu ? Code::unsupported : Code::ok)
-      << status.message();
+  const Code expected = device.backend == Backend::cpu ? Code::unsupported : Code::ok;
+  EXPECT_EQ(status.code(), expected) << status.message();
+  settings.match_on = MatchOn::color;
+  WindowBatch in_color;
+  const Status planes = in_color.provide({device, bank.value(), frame_size, settings, {}}, windows);
+  EXPECT_EQ(planes.code(), expected) << planes.message();
 }
 
 ON_EACH_BACKEND(WindowMatcherTest);

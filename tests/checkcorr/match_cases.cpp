@@ -97,6 +97,10 @@ constexpr Case table[] = {
     {.name = "own-lefts-words", .type = u8, .left = {96, 64}, .right = {33, 31}, .form = one_to_many, .rights = 3, .own_lefts = true, .pad = 16, .max_peaks = 20, .distance = 9, .threshold = -1},
     {.name = "own-lefts-copies", .type = u8, .left = {127, 113}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 3, .own_lefts = true, .threshold = 1},
     {.name = "own-lefts-disc", .type = u8, .left = {64, 48}, .right = {16, 16}, .form = one_to_many, .rights = 4, .own_lefts = true, .max_peaks = 9, .mask = Mask::disc},
+    {.name = "own-lefts-color", .type = u8, .left = {40, 36}, .right = {8, 9}, .form = one_to_many, .rights = 11, .own_lefts = true, .planes = 3, .max_peaks = 2},
+    {.name = "own-lefts-color-one-peak", .type = u8, .left = {83, 61}, .right = {32, 32}, .form = one_to_many, .rights = 3, .own_lefts = true, .planes = 3, .pad = 3, .misalign = 1, .max_peaks = 1},
+    {.name = "own-lefts-color-disc", .type = u8, .left = {64, 48}, .right = {16, 16}, .form = one_to_many, .rights = 4, .own_lefts = true, .planes = 3, .mask = Mask::disc},
+    {.name = "own-lefts-color-wide", .type = u8, .left = {262, 261}, .right = {259, 257}, .form = one_to_many, .rights = 2, .own_lefts = true, .planes = 3},
     {.name = "own-lefts-wide", .type = u8, .left = {270, 261}, .right = {257, 258}, .form = one_to_many, .rights = 2, .own_lefts = true},
 
     // ---- windows that stick out of a picture ----

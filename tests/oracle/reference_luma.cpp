@@ -15,8 +15,8 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
         int sum = 0;
         for (int i = 0; i < p.layout.bytes; ++i)
           sum += p.layout.weights[i] *
-                 b.pixels[(top + (y + p.odd_y) / (1 + p.halved_y)) * p.pitch +
-                          (left + (x + p.odd_x) / (1 + p.halved_x)) * p.layout.bytes + i];
+                 b.pixels[(top + y + p.odd_y) / (1 + p.halved_y) * p.pitch +
+                          (left + x + p.odd_x) / (1 + p.halved_x) * p.layout.bytes + i];
         b.luma[part * p.luma_stride + y * p.luma_pitch + x] =
             static_cast<std::uint8_t>((sum + 128) / 256);
       }

@@ -57,17 +57,20 @@ __global__ void convert(stage::Luma::Problem p, const std::uint8_t* from, const 
 
 /// A pixel is two of the luma, across, down or both.
 template <int bytes>
-__global__ void convert_halved(stage::Luma::Problem p, const std::uint8_t* from, std::uint8_t* to) {
+__global__ void convert_halved(stage::Luma::Problem p, const std::uint8_t* from,
+                               const PartCorner* corners, std::uint8_t* to) {
+  const PartCorner first = corners ? corners[blockIdx.z] : PartCorner{p.odd_x, p.odd_y};
+  to += blockIdx.z * p.luma_stride;
   const int x = (blockIdx.x * threads_x + threadIdx.x) * in_group;
   if (x >= p.size.width) return;
   for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.size.height;
        y += gridDim.y * threads_y) {
-    const std::uint8_t* const row = from + ((p.odd_y + y) >> p.halved_y) * p.pitch;
+    const std::uint8_t* const row = from + ((first.y + y) >> p.halved_y) * p.pitch;
     unsigned luma = 0;
 #pragma unroll
     for (int i = 0; i < in_group; ++i)
       if (x + i < p.size.width)
-        luma |= unsigned(luma_of<bytes>(p.layout, row + ((p.odd_x + x + i) >> p.halved_x) * bytes))
+        luma |= unsigned(luma_of<bytes>(p.layout, row + ((first.x + x + i) >> p.halved_x) * bytes))
                 << (8 * i);
     *reinterpret_cast<unsigned*>(to + y * p.luma_pitch + x) = luma;
   }
@@ -88,7 +91,7 @@ template <int bytes>
 Status launch_of(const stage::Luma::Problem& p, const stage::Luma::Buffers& b) {
   if (p.halved_x || p.halved_y)
     return enqueue("luma", convert_halved<bytes>, grid_of(p), dim3(threads_x, threads_y), 0,
-                   b.stream, p, b.pixels, b.luma);
+                   b.stream, p, b.pixels, p.parts ? b.corners : nullptr, b.luma);
   if (p.parts) return launch_as<bytes, std::uint8_t>(p, b);  // which begin anywhere
   const auto place = reinterpret_cast<std::uintptr_t>(b.pixels) | p.pitch;
   if constexpr (bytes == 4)
@@ -104,9 +107,7 @@ Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::B
   return of_bytes[p.layout.bytes - 1](p, b);
 }
 
-bool supports(const stage::Luma::Problem& p, const Device&) {
-  return p.parts <= 65535 && !(p.parts && (p.halved_x || p.halved_y));
-}
+bool supports(const stage::Luma::Problem& p, const Device&) { return p.parts <= 65535; }
 
 constexpr Variant<stage::Luma> table[] = {
     {{.name = "luma",

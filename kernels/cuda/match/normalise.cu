@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Scores from products and window sums, one thread per shift for several templates of the launch:
-// what depends on the window alone is read and computed once for them. Exact products give the
-// double quotient of score.hpp, rounded to float; floating-point products of ccoeff-normed are
-// multiplied by float reciprocals of the norms, whose rounding is below the products' own error.
+// what depends on the window alone is read and computed once for them, unless each has windows of
+// its own. Exact products give the double quotient of score.hpp, rounded to float; floating-point
+// products of ccoeff-normed are multiplied by float reciprocals of the norms, whose rounding is
+// below the products' own error.
 #include "cuda/common/launch.cuh"
 #include "stages/match/normalise.hpp"
 #include "stages/match/score.hpp"
@@ -51,14 +52,16 @@ __global__ void __launch_bounds__(block_size, 4)
   constexpr bool on_edges = planes == edge_planes;
   const Method method = on_edges ? Method::orientation : p.method;
   T sum[planes], square[planes];
-#pragma unroll
-  for (int c = 0; c < planes; ++c) {
-    const std::int64_t window = c * windows_of(p.correlate) + at.dense(p);
-    sum[c] = static_cast<T>(sums[window]);
-    square[c] = static_cast<T>(squares[window]);
-  }
   const Share rights(right_count);
   for (int r = rights.first; r < rights.last; ++r) {
+    if (r == rights.first || p.correlate.own_lefts) {
+      const std::int64_t first = first_window(p.correlate, r) + at.dense(p);
+#pragma unroll
+      for (int c = 0; c < planes; ++c) {
+        sum[c] = static_cast<T>(sums[c * windows_of(p.correlate) + first]);
+        square[c] = static_cast<T>(squares[c * windows_of(p.correlate) + first]);
+      }
+    }
     const auto terms = [&](int c) {
       const TemplateSums right = template_sums[std::int64_t{c} * p.correlate.rights + r];
       const Product product = products[c * p.product_plane() + r * p.products_stride()];
@@ -126,8 +129,9 @@ Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buf
   const dim3 grid(ceil_div(area.width, block_size), area.height, ceil_div(b.right_count, share));
   const TemplateSums* template_sums = b.template_sums + b.first_right;
   const auto* products = static_cast<const Product*>(b.products);
-  const auto* sums = static_cast<const Sum*>(b.window_sums);
-  const auto* squares = static_cast<const Squares*>(b.window_squares);
+  const std::int64_t window = first_window(p.correlate, b.first_right);
+  const auto* sums = static_cast<const Sum*>(b.window_sums) + window;
+  const auto* squares = static_cast<const Squares*>(b.window_squares) + window;
   if constexpr (std::is_same_v<Product, float>) {
     if (p.method == Method::ccoeff_normed && p.correlate.planes == 1) {
       const float inverse_n = 1.0f / static_cast<float>(p.pixels());
@@ -159,13 +163,15 @@ Status launch(const stage::Normalise::Problem& p, const Device&, const stage::No
 }
 
 bool supports(const stage::Normalise::Problem& p, const Device&) {
-  return p.correlate.shifts.height <= 65535 && can_be_scored(p);
+  return p.correlate.shifts.height <= 65535 && can_be_scored(p) &&
+         !(p.correlate.own_lefts && p.products == ElementType::f32);
 }
 
 constexpr Variant<stage::Normalise> table[] = {
     {{.name = "normalise",
       .backend = Backend::cuda,
-      .features = match_features | Features(Feature::float_products, Feature::pitched_output)},
+      .features = match_features |
+                  Features(Feature::float_products, Feature::pitched_output, Feature::own_lefts)},
      {.supports = supports, .launch = launch}},
 };
 

@@ -134,7 +134,9 @@ bool supports(const stage::Peaks::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Peaks> table[] = {
-    {{.name = "peaks", .backend = Backend::cuda, .features = match_features},
+    {{.name = "peaks",
+      .backend = Backend::cuda,
+      .features = match_features | Features(Feature::own_lefts)},
      {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 

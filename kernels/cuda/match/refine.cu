@@ -121,10 +121,11 @@ __global__ void __launch_bounds__(threads)
     const Problem& of = p.correlate;
     const auto terms = [&](int plane) {
       const std::int64_t right = std::int64_t{plane} * of.rights + r;
-      return terms_of(
-          p, left + plane * of.left_plane + y * of.left_pitch + x * static_cast<int>(sizeof(In)),
-          reinterpret_cast<const In*>(templates + right * of.right_stride), mask,
-          template_sums[right]);
+      return terms_of(p,
+                      left + plane * of.left_plane + of.left_offset(r) + y * of.left_pitch +
+                          x * static_cast<int>(sizeof(In)),
+                      reinterpret_cast<const In*>(templates + right * of.right_stride), mask,
+                      template_sums[right]);
     };
     // In shared memory, since registers are few; of the first thread alone.
     __shared__ decltype(terms(0)) all;
@@ -184,7 +185,9 @@ Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refin
 }
 
 constexpr Variant<stage::Refine> table[] = {
-    {{.name = "refine", .backend = Backend::cuda, .features = match_features},
+    {{.name = "refine",
+      .backend = Backend::cuda,
+      .features = match_features | Features(Feature::own_lefts)},
      {.launch = launch, .workspace = workspace}},
 };
 

@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   let_next_begin();
   const Corner corner{int(blockIdx.x) * T::columns() - skew, int(blockIdx.y) * T::rows()};
   const Pair pair = pair_of(p, blockIdx.z, first_right, right_count);
-  sum_products(T(), p, lefts + pair.left * p.left_stride, pair.right, laid_out, corner, rows,
-               aligned);
+  sum_products(T(), p, lefts + pair.left * p.left_stride + p.left_offset(pair.right), pair.right,
+               laid_out, corner, rows, aligned);
   wait_for_previous();
 
   const BlockSums<T> sums(corner);
@@ -77,7 +77,7 @@ Status launch(const stage::Correlate::Problem& problem, const Device& device,
 }
 
 constexpr Features features{Feature::u8, Feature::several_images, Feature::partial_overlap,
-                            Feature::wide_sums};
+                            Feature::wide_sums, Feature::own_lefts};
 
 template <class T>
 bool supports(const stage::Correlate::Problem& problem, const Device& device) {

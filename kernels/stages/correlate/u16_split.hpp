@@ -118,8 +118,8 @@ class U16Split {
 
   static bool supports(const Problem& p, const Device& device) {
     if (p.correlate.type != ElementType::u16) return of_bytes.supports(p, device);
-    return p.correlate.lefts == 1 && p.correlate.right.area() <= max_u16_pixels &&
-           of_bytes.able(bytes_of(p), device);
+    return p.correlate.lefts == 1 && !p.correlate.own_lefts &&
+           p.correlate.right.area() <= max_u16_pixels && of_bytes.able(bytes_of(p), device);
   }
 
   /// Where the parts of the workspace begin: the halves of the left, sums, and of_bytes's own.

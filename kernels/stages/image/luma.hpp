@@ -19,7 +19,7 @@ XCORR_HD inline std::uint8_t luma_of(const PixelLayout& layout, const std::uint8
   return static_cast<std::uint8_t>(sum >> 8);
 }
 
-/// Of a part of an image: its first pixel.
+/// Of a part of an image: its first pixel's place in the luma.
 struct PartCorner {
   std::int32_t x, y;
 };
@@ -36,11 +36,11 @@ struct Luma {
     std::int64_t luma_pitch = 0;  ///< of the luma: a multiple of 4, at least the width
 
     int parts = 0;                 ///< 0: the whole image
-    Size image = {};               ///< where there are parts
+    Size image = {};               ///< the luma of all of it, where there are parts
     std::int64_t luma_stride = 0;  ///< bytes from one part's luma to the next: a multiple of 4
 
     /// 1: a pixel is two of the luma in that direction. Where that is `odd`, the first one only
-    /// one.
+    /// one; not of parts, which may begin at any of the two.
     int halved_x = 0, halved_y = 0, odd_x = 0, odd_y = 0;
 
     constexpr Features features() const {
@@ -48,10 +48,11 @@ struct Luma {
           .with(Feature::several_images, parts > 0)
           .with(Feature::subsampled, halved_x || halved_y);
     }
-    /// The pixels that make a luma of that size.
+    /// The pixels that make the luma of all.
     constexpr Size pixels() const {
-      return {((odd_x + size.width - 1) >> halved_x) + 1,
-              ((odd_y + size.height - 1) >> halved_y) + 1};
+      const Size all = parts ? image : size;
+      return {((odd_x + all.width - 1) >> halved_x) + 1,
+              ((odd_y + all.height - 1) >> halved_y) + 1};
     }
   };
 
@@ -64,7 +65,7 @@ struct Luma {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const Size read = p.parts ? p.image : p.pixels();
+    const Size read = p.pixels();
     visit("pixels", &Buffers::pixels,
           Extent{(read.height - 1) * p.pitch + std::int64_t{read.width} * p.layout.bytes, 1});
     visit("corners", &Buffers::corners, records<PartCorner>(p.parts));

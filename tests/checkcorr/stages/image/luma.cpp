@@ -20,14 +20,19 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
         bytes == 2 ? xcorr::packed_luma(2, 1) : xcorr::packed_rgb(bytes, bytes - 1, 1, 0);
     const int width = c.left.width / bytes;
     const std::int64_t pitch = scenario.problem.correlate.left_pitch, to = (width + 7) / 4 * 4;
-    if (!c.own_lefts && c.right.height % 2) {
+    if (c.right.height % 2) {
       Problem p{{}, layout, pitch};
       p.halved_x = 1;
       p.halved_y = c.right.width % 3 != 0;
-      p.odd_x = width > 1 && c.right.width % 2;
-      p.odd_y = p.halved_y && c.left.height > 1 && c.left.width % 2;
+      p.odd_x = !c.own_lefts && width > 1 && c.right.width % 2;
+      p.odd_y = !c.own_lefts && p.halved_y && c.left.height > 1 && c.left.width % 2;
       p.size = {2 * width - p.odd_x, (1 + p.halved_y) * c.left.height - p.odd_y};
       p.luma_pitch = (p.size.width + 7) / 4 * 4;
+      if (!c.own_lefts) return p;
+      p.parts = c.rights;
+      p.image = p.size;
+      p.size = {(p.image.width + 1) / 2, (p.image.height + 1) / 2};
+      p.luma_stride = (p.size.height + 1) * p.luma_pitch;
       return p;
     }
     if (!c.own_lefts) return {{width, c.left.height}, layout, pitch, to};
@@ -37,14 +42,14 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
   xcorr::Status prepare(Scenario& scenario) const override {
     const auto& lefts = scenario.values["lefts"];
     const Problem p = problem(scenario);
-    const Size read = p.parts ? p.image : p.pixels();
+    const Size read = p.pixels();
     const std::int64_t bytes =
         (read.height - 1) * p.pitch + std::int64_t{read.width} * p.layout.bytes;
     scenario.values["pixels"].assign(lefts.begin(), lefts.begin() + bytes);
     std::vector<xcorr::PartCorner> corners;
     for (int i = 0; i < p.parts; ++i)
-      corners.push_back({(1 + 5 * i) % (read.width - p.size.width + 1),
-                         3 * i % (read.height - p.size.height + 1)});
+      corners.push_back({(1 + 5 * i) % (p.image.width - p.size.width + 1),
+                         3 * i % (p.image.height - p.size.height + 1)});
     const auto as_bytes = std::as_bytes(std::span(corners));
     scenario.values["corners"].assign(as_bytes.begin(), as_bytes.end());
     return {};
