@@ -21,8 +21,7 @@ namespace {
 /// millisecond, and threads that wait for the next stage's work cost more than they save.
 constexpr std::int64_t least_shared_out = std::int64_t{1} << 17;
 
-/// So many batches and windows one by one run side by side on a GPU, of which each leaves most
-/// idle.
+/// So many windows one by one run side by side on a GPU, of which each leaves most idle.
 constexpr std::size_t most_lanes = 8;
 
 /// What windows of a batch have in common.
@@ -73,7 +72,7 @@ struct __attribute__((visibility("hidden"))) WindowMatcher::Impl {
 
   std::size_t count = 0;  ///< of windows, of the last frame enqueued
   std::vector<Single> singles;
-  std::vector<SideStream> lanes;  ///< of batches and singles
+  std::vector<SideStream> lanes;  ///< of singles
   std::optional<Stream> pending;
   bool is_small = false;  ///< what is searched
   tbb::task_arena alone{1};
@@ -90,8 +89,7 @@ struct __attribute__((visibility("hidden"))) WindowMatcher::Impl {
   Status provide(std::span<const SearchWindow> windows);
   Status provide_lanes();
   Status enqueue(const MatrixView& view, Stream stream);
-  Status enqueue_all(const MatrixView& view, Stream stream);
-  std::size_t jobs() const;
+  Status enqueue_singles(const MatrixView& view, Stream stream);
 };
 
 WindowMatcher::WindowMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -242,15 +240,9 @@ Status WindowMatcher::Impl::provide(std::span<const SearchWindow> windows) {
   return provide_lanes();
 }
 
-/// Batches and singles.
-std::size_t WindowMatcher::Impl::jobs() const {
-  const auto is_used = [](const auto& batch) { return !batch.second.windows.empty(); };
-  return singles.size() + static_cast<std::size_t>(std::ranges::count_if(batches, is_used));
-}
-
 Status WindowMatcher::Impl::provide_lanes() {
-  if (device.backend == Backend::cpu || jobs() < 2) return {};
-  while (lanes.size() < std::min(jobs(), most_lanes)) {
+  if (device.backend == Backend::cpu || singles.size() < 2) return {};
+  while (lanes.size() < std::min(singles.size(), most_lanes)) {
     auto made = SideStream::make(device.backend);
     if (!made.ok()) return made.status();
     lanes.push_back(std::move(made.value()));
@@ -267,29 +259,26 @@ Status WindowMatcher::provide(std::span<const SearchWindow> windows) try {
 }
 
 Status WindowMatcher::Impl::enqueue(const MatrixView& view, Stream stream) {
-  const auto search = [&] { return enqueue_all(view, stream); };
+  for (auto& [key, batch] : batches)
+    if (!batch.windows.empty())
+      if (Status s = batch.together->enqueue(view, batch.windows, stream); !s.ok()) return s;
+  const auto search = [&] { return enqueue_singles(view, stream); };
   return is_small && device.backend == Backend::cpu ? alone.execute(search) : search();
 }
 
-Status WindowMatcher::Impl::enqueue_all(const MatrixView& view, Stream stream) {
-  const std::size_t beside = jobs() > 1 ? std::min(lanes.size(), jobs()) : 0;
+Status WindowMatcher::Impl::enqueue_singles(const MatrixView& view, Stream stream) {
+  const std::size_t beside = singles.size() > 1 ? std::min(lanes.size(), singles.size()) : 0;
   const auto used = std::span(lanes).first(beside);
   for (SideStream& lane : used)
     if (Status s = lane.fork(stream); !s.ok()) return s;
-  std::size_t next = 0;
-  const auto next_stream = [&] {
-    return used.empty() ? stream : used[next++ % used.size()].stream();
-  };
-  Status status;
-  for (auto& [key, batch] : batches)
-    if (status.ok() && !batch.windows.empty())
-      status = batch.together->enqueue(view, batch.windows, next_stream());
-  for (const Single& single : singles)
-    if (status.ok()) status = single.matcher->enqueue(view, next_stream());
-  // After an error, too: what is enqueued reads the frame.
+  for (std::size_t i = 0; i < singles.size(); ++i)
+    if (Status s = singles[i].matcher->enqueue(
+            view, used.empty() ? stream : used[i % used.size()].stream());
+        !s.ok())
+      return s;
   for (SideStream& lane : used)
-    if (Status s = lane.join(stream); status.ok()) status = s;
-  return status;
+    if (Status s = lane.join(stream); !s.ok()) return s;
+  return {};
 }
 
 Status WindowMatcher::enqueue(const MatrixView& frame, std::span<const SearchWindow> windows,

@@ -208,16 +208,16 @@ std::vector<ColorFrame> color_frames() {
 
 TEST_P(WindowMatcherTest, Color) {
   settings.match_on = MatchOn::color;
+  const SearchWindow windows[] = {{0, {11, 9, 38, 40}}, {1, {33, 38, 51, 37}}};
   for (const ColorFrame& each : color_frames()) {
     searched = each.view;
-    colored.clear();
-    for (const Rect& place : {Rect{20, 20, 16, 16}, Rect{60, 30, 16, 16}, Rect{40, 54, 21, 17}})
-      colored.push_back(each.part(place));
+    colored = {each.part({20, 20, 16, 16}), each.part({40, 54, 21, 17})};
     prepare();
-    for (int i = 0; i < 3; ++i) EXPECT_GT(expect_as_alone(some, each.view), 20u);
+    EXPECT_GT(expect_as_alone(windows, each.view), 6u);
+    if (each.view.color[0].step == 1 && !each.view.color[1].shift_x) continue;
     const Block block = upload(device, each.bytes.data.data(), each.bytes.data.size());
     const Memory memory = device.backend == Backend::cpu ? Memory::host : Memory::device;
-    EXPECT_GT(expect_as_alone(some, each.in(block.data(), memory)), 20u);
+    EXPECT_GT(expect_as_alone(windows, each.in(block.data(), memory)), 6u);
   }
 }
 
@@ -226,7 +226,8 @@ TEST_P(WindowMatcherTest, LargeWindowsInColor) {
   settings.match_on = MatchOn::color;
   settings.max_peaks = 1;
   settings.subpixel = Subpixel::least_squares;
-  const ColorFrame packed = color_frames()[0];
+  const std::vector<ColorFrame> frames = color_frames();
+  const ColorFrame& packed = frames[0];
   searched = packed.view;
   colored = {packed.part({20, 20, 16, 16})};
   masks.emplace_back(colored[0].size, std::uint8_t{1});
