@@ -327,7 +327,7 @@ TEST_P(WindowMatcherTest, Errors) {
   expect_as_alone(std::span(some).first(2));
 }
 
-/// The usual windows of a tracker are searched together on a GPU.
+/// The usual windows of a tracker are searched together on a GPU, in luma without surfaces.
 TEST_P(WindowMatcherTest, Together) {
   const auto bank = make_bank(views(templates));
   WindowBatch batch;
@@ -336,6 +336,8 @@ TEST_P(WindowMatcherTest, Together) {
   const Status status = batch.provide({device, bank.value(), frame_size, settings, {}}, windows);
   const Code expected = device.backend == Backend::cpu ? Code::unsupported : Code::ok;
   EXPECT_EQ(status.code(), expected) << status.message();
+  if (status.ok())
+    EXPECT_TRUE(find_variant<stage::Search>(device.backend, batch.kernel())) << batch.kernel();
   settings.match_on = MatchOn::color;
   WindowBatch in_color;
   const Status planes = in_color.provide({device, bank.value(), frame_size, settings, {}}, windows);
