@@ -4,13 +4,11 @@
 // on every backend, whichever windows are searched together.
 #include <xcorr/window_matcher.hpp>
 
+#include "color_frames.hpp"
 #include "match/window_batch.hpp"
-#include "support.hpp"
 
 namespace api {
 namespace {
-
-using Bytes = Image<std::uint8_t>;
 
 constexpr Size frame_size{96, 80};
 
@@ -150,66 +148,10 @@ TEST_P(WindowMatcherTest, Masks) {
   EXPECT_GT(expect_as_alone(some), 20u);
 }
 
-/// A frame in colour in one piece of memory.
-struct ColorFrame {
-  Bytes bytes;
-  MatrixView view;
-
-  /// In another copy of the memory.
-  MatrixView in(const void* copy, Memory memory) const {
-    const auto moved = [&](const void* data) {
-      return static_cast<const std::uint8_t*>(copy) +
-             (static_cast<const std::uint8_t*>(data) - bytes.data.data());
-    };
-    MatrixView same = view;
-    same.memory = memory;
-    same.data = moved(view.data);
-    for (ColorPlane& plane : same.color) plane.data = moved(plane.data);
-    return same;
-  }
-  /// A part that begins at an even place.
-  MatrixView part(const Rect& r) const {
-    const auto at = [&](const void* data, std::ptrdiff_t pitch, int step, int x, int y) {
-      return static_cast<const std::uint8_t*>(data) + y * pitch + std::ptrdiff_t{x} * step;
-    };
-    MatrixView cut = view;
-    cut.size = r.size();
-    cut.data = at(view.data, view.pitch, view.pixels.bytes, r.x, r.y);
-    for (ColorPlane& p : cut.color)
-      p.data = at(p.data, p.pitch, p.step, r.x >> p.shift_x, r.y >> p.shift_y);
-    return cut;
-  }
-};
-
-/// Packed pixels, the same from the last row to the first, planes of their own, and of NV12.
-std::vector<ColorFrame> color_frames() {
-  const auto [width, height] = frame_size;
-  const int area = width * height;
-  std::vector<ColorFrame> frames;
-  for (int i = 0; i < 4; ++i)
-    frames.push_back({random_image<std::uint8_t>({4 * width, height}, 3), {}});
-  for (ColorFrame& frame : frames)
-    frame.view = {frame.bytes.data.data(), ElementType::u8, frame_size, width, Memory::host};
-  for (ColorFrame* frame : {&frames[0], &frames[1]}) {
-    frame->view.pitch = 4 * width;
-    frame->view.pixels = packed_rgb(4, 2, 1, 0);
-  }
-  frames[1].view.data = &frames[1].bytes.at(0, height - 1);
-  frames[1].view.pitch = -4 * width;
-  for (ColorFrame* frame : {&frames[0], &frames[1]})
-    frame->view = with_packed_color(frame->view, 2, 1, 0);
-  for (int c = 0; c < color_planes; ++c) {
-    frames[2].view.color[c] = {&frames[2].bytes.data[c * area], width};
-    frames[3].view.color[c] = {&frames[3].bytes.data[area], width, 2, c - 1, 1, 1};
-  }
-  frames[3].view.color[0] = {frames[3].bytes.data.data(), width};
-  return frames;
-}
-
 TEST_P(WindowMatcherTest, Color) {
   settings.match_on = MatchOn::color;
   const SearchWindow windows[] = {{0, {11, 9, 38, 40}}, {1, {33, 38, 51, 37}}};
-  for (const ColorFrame& each : color_frames()) {
+  for (const ColorFrame& each : color_frames(frame_size)) {
     searched = each.view;
     colored = {each.part({20, 20, 16, 16}), each.part({40, 54, 21, 17})};
     prepare();
@@ -226,7 +168,7 @@ TEST_P(WindowMatcherTest, LargeWindowsInColor) {
   settings.match_on = MatchOn::color;
   settings.max_peaks = 1;
   settings.subpixel = Subpixel::least_squares;
-  const std::vector<ColorFrame> frames = color_frames();
+  const std::vector<ColorFrame> frames = color_frames(frame_size);
   const ColorFrame& packed = frames[0];
   searched = packed.view;
   colored = {packed.part({20, 20, 16, 16})};
@@ -327,7 +269,7 @@ TEST_P(WindowMatcherTest, Errors) {
   expect_as_alone(std::span(some).first(2));
 }
 
-/// The usual windows of a tracker are searched together on a GPU, in luma without surfaces.
+/// The usual windows of a tracker are searched together on a GPU.
 TEST_P(WindowMatcherTest, Together) {
   const auto bank = make_bank(views(templates));
   WindowBatch batch;
@@ -336,12 +278,29 @@ TEST_P(WindowMatcherTest, Together) {
   const Status status = batch.provide({device, bank.value(), frame_size, settings, {}}, windows);
   const Code expected = device.backend == Backend::cpu ? Code::unsupported : Code::ok;
   EXPECT_EQ(status.code(), expected) << status.message();
-  if (status.ok())
-    EXPECT_TRUE(find_variant<stage::Search>(device.backend, batch.kernel())) << batch.kernel();
   settings.match_on = MatchOn::color;
   WindowBatch in_color;
   const Status planes = in_color.provide({device, bank.value(), frame_size, settings, {}}, windows);
   EXPECT_EQ(planes.code(), expected) << planes.message();
+}
+
+/// In luma they need no surfaces, whichever whole matches are faster by them.
+TEST_P(WindowMatcherTest, WithoutSurfaces) {
+  if (device.backend == Backend::cpu) GTEST_SKIP() << "windows of a CPU are searched one by one";
+  settings.max_peaks = 1;
+  for (const int side : {16, 32, 48, 64}) {
+    const Bytes part = crop(frame, {0, 0, side, side});
+    const MatrixView pattern = part.view();
+    const auto bank = make_bank({&pattern, 1});
+    settings.search_region = {0, 0, side + 16, side + 16};
+    for (const std::size_t count : {1, 20, 100}) {
+      WindowBatch batch;
+      const std::vector<BatchedWindow> windows(count, {0, {0, 0}});
+      ASSERT_TRUE(batch.provide({device, bank.value(), frame_size, settings, {}}, windows).ok());
+      EXPECT_TRUE(find_variant<stage::Search>(device.backend, batch.kernel()))
+          << batch.kernel() << " for " << count << " of " << side;
+    }
+  }
 }
 
 ON_EACH_BACKEND(WindowMatcherTest);
