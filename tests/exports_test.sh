@@ -5,7 +5,7 @@
 set -eu
 # But instances of the standard library's templates, which an optimised build has inlined.
 exported=$(nm -D --defined-only -C "$1" | cut -d' ' -f3- | grep -v '^[^(]* std::')
-for name in open_device make_current CurrentDevice::CurrentDevice set_max_threads max_threads allocate_host release_host is_flat copy_luma searched_region \
+for name in open_device make_current CurrentDevice::CurrentDevice set_max_threads max_threads allocate_host release_host register_host unregister_host is_flat copy_luma searched_region \
     gaussian_weights Correlator::create Filter::create Matcher::create LiveTemplate::create; do
   echo "$exported" | grep -q "^xcorr::$name(" || { echo "xcorr::$name is not exported" >&2; exit 1; }
 done

@@ -48,10 +48,20 @@ Status copy(const Copy& c, Memory from, Memory to, Stream stream) {
                "copy");
 }
 
-bool is_pinned(const void* memory) {
-  cudaPointerAttributes attributes;
-  return cudaPointerGetAttributes(&attributes, memory) == cudaSuccess &&
-         attributes.type != cudaMemoryTypeUnregistered;
+Status register_host(void* memory, std::size_t bytes) {
+  return check(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "pin host memory");
+}
+
+void unregister_host(void* memory) { cudaHostUnregister(memory); }
+
+bool is_pinned(const void* memory, std::size_t bytes) {
+  const auto is_known = [](const void* byte) {
+    cudaPointerAttributes attributes;
+    return cudaPointerGetAttributes(&attributes, byte) == cudaSuccess &&
+           attributes.type != cudaMemoryTypeUnregistered;
+  };
+  return is_known(memory) &&
+         (bytes <= 1 || is_known(static_cast<const std::byte*>(memory) + bytes - 1));
 }
 
 bool is_here(const void* memory) {
@@ -164,14 +174,14 @@ Status replay(void* recording, Stream stream) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,        release,       copy,
-    is_pinned,       is_here,       create_stream,
-    destroy_stream,  wait,          create_event,
-    destroy_event,   record,        wait_for,
-    order,           create_timer,  destroy_timer,
-    start,           stop,          elapsed,
-    begin_recording, end_recording, destroy_recording,
-    replay,
+    allocate,      release,           copy,
+    register_host, unregister_host,   is_pinned,
+    is_here,       create_stream,     destroy_stream,
+    wait,          create_event,      destroy_event,
+    record,        wait_for,          order,
+    create_timer,  destroy_timer,     start,
+    stop,          elapsed,           begin_recording,
+    end_recording, destroy_recording, replay,
 };
 
 /// What kernels have been allowed, by device.

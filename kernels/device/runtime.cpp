@@ -64,7 +64,9 @@ constexpr Runtime cpu_runtime = {
     allocate,
     release,
     copy,
-    [](const void*) { return true; },
+    [](void*, std::size_t) { return Status(); },
+    [](void*) {},
+    [](const void*, std::size_t) { return true; },
     [](const void*) { return true; },
     [] { return Result<Stream>(Stream{}); },
     [](Stream) {},
@@ -141,6 +143,14 @@ Result<void*> allocate_host(const Device& device, std::size_t bytes) {
 
 void release_host(const Device& device, void* memory) {
   runtime(device.backend).release(memory, Memory::host);
+}
+
+Status register_host(const Device& device, void* memory, std::size_t bytes) {
+  return runtime(device.backend).register_host(memory, bytes);
+}
+
+void unregister_host(const Device& device, void* memory) {
+  runtime(device.backend).unregister_host(memory);
 }
 
 Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {

@@ -30,8 +30,11 @@ struct Runtime {
   void (*release)(void* pointer, Memory memory);
   /// Enqueued; memory that is not pinned has been read when it returns.
   Status (*copy)(const Copy& copy, Memory from, Memory to, Stream stream);
-  /// Whether the device itself copies from that host memory.
-  bool (*is_pinned)(const void* memory);
+  /// Host memory of others becomes pinned, for all contexts, and is so no longer.
+  Status (*register_host)(void* memory, std::size_t bytes);
+  void (*unregister_host)(void* memory);
+  /// Whether the device itself copies from all of that host memory.
+  bool (*is_pinned)(const void* memory, std::size_t bytes);
   /// Whether memory of a device is that of the one whose context is current, so that its kernels
   /// can read it. Others' it can copy.
   bool (*is_here)(const void* memory);

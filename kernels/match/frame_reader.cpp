@@ -45,7 +45,9 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                   static_cast<std::size_t>(size.width * element_bytes),
                   static_cast<std::size_t>(size.height)};
   const Runtime& device = runtime(device_.backend);
-  const bool straight = !stages_all_ && rows.pitch > 0 && device.is_pinned(rows.data);
+  const std::int64_t span = (size.height - 1) * rows.pitch + size.width * element_bytes;
+  const bool straight =
+      !stages_all_ && rows.pitch > 0 && device.is_pinned(rows.data, static_cast<std::size_t>(span));
   if (Status s = straight ? device.copy(copy, Memory::host, Memory::device, stream)
                           : staging_.upload(device_.backend, copy, stream);
       !s.ok())

@@ -10,6 +10,7 @@
 #include "cudaxcorr/detections.h"
 #include "cudaxcorr/element.h"
 #include "matching/frame.h"
+#include "matching/registered_memory.h"
 
 namespace cudaxcorr {
 namespace {
@@ -71,7 +72,10 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
   if (!frame.requested.has_task()) return {};  // what there was has been refused
 
   frame.mapped = std::move(mapped);
-  if (on_gpu) wait_for_writers(buffer);
+  if (on_gpu)
+    wait_for_writers(buffer);
+  else
+    register_memory(buffer, element.analyser->device(), element.context);
   frame.in_gpu_memory = on_gpu;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
   const auto status =

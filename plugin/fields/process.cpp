@@ -11,6 +11,7 @@
 #include "fields/results.h"
 #include "matching/frame.h"
 #include "matching/long_work.h"
+#include "matching/registered_memory.h"
 
 namespace cudaxcorr::fields {
 namespace {
@@ -171,7 +172,10 @@ xcorr::Status measure(GstCudaXCorrField* self, GstBuffer* buffer, Request& reque
     if (auto status = work_in(self, context); !status.ok()) return status;
   if (auto status = configure(self, request.task); !status.ok()) return status;
   if (element.unable == request.task) return {};
-  if (on_gpu) wait_for_writers(buffer);
+  if (on_gpu)
+    wait_for_writers(buffer);
+  else
+    register_memory(buffer, element.estimator->device(), element.context);
   result.in_gpu_memory = on_gpu;
   result.backend = element.estimator->device().backend;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;

@@ -73,7 +73,7 @@ TEST_P(FrameReaderTest, PinnedMemory) {
   const Bytes frame = random_image<std::uint8_t>(size, 1);
   void* memory = allocate_host(device, frame.data.size()).value();
   std::copy(frame.data.begin(), frame.data.end(), static_cast<std::uint8_t*>(memory));
-  EXPECT_TRUE(runtime(device.backend).is_pinned(memory));
+  EXPECT_TRUE(runtime(device.backend).is_pinned(memory, frame.data.size()));
   MatrixView view = frame.view();
   view.data = memory;
   const Bytes found = read(view, parts[1]);
@@ -85,7 +85,32 @@ TEST_P(FrameReaderTest, PinnedMemory) {
 TEST_P(FrameReaderTest, MemoryIsToldApart) {
   if (device.backend == Backend::cpu) GTEST_SKIP() << "all memory is alike";
   const Bytes frame({64, 64});
-  EXPECT_FALSE(runtime(device.backend).is_pinned(frame.data.data()));
+  EXPECT_FALSE(runtime(device.backend).is_pinned(frame.data.data(), 1));
+}
+
+/// What others have allocated, and only while it is registered.
+TEST_P(FrameReaderTest, RegisteredMemory) {
+  Bytes frame = random_image<std::uint8_t>(size, 1);
+  auto* const memory = frame.data.data();
+  const std::size_t bytes = frame.data.size();
+  const Status status = register_host(device, memory, bytes);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const Bytes found = read(frame.view(), parts[1]);
+  wait();
+  EXPECT_TRUE(found.data == crop(frame, parts[1]).data);
+  if (device.backend == Backend::cuda) {
+    EXPECT_TRUE(runtime(device.backend).is_pinned(memory, bytes));
+    EXPECT_FALSE(register_host(device, memory, bytes).ok());
+  }
+  unregister_host(device, memory);
+  if (device.backend == Backend::cuda)
+    EXPECT_FALSE(runtime(device.backend).is_pinned(memory, bytes));
+  // Half of it is not enough.
+  ASSERT_TRUE(register_host(device, memory, bytes / 2).ok());
+  const Bytes again = read(frame.view(), parts[1]);
+  wait();
+  EXPECT_TRUE(again.data == crop(frame, parts[1]).data);
+  unregister_host(device, memory);
 }
 
 ON_EACH_BACKEND(FrameReaderTest);

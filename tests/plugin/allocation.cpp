@@ -96,6 +96,38 @@ ELEMENT_TEST(buffers_outlive_the_element) {
   assert_at(finder.find(frame).peaks.at(0), 31, 22);
 }
 
+/// Ordinary memory of a pool, which is pinned when it comes for the second time, with another image
+/// each time. Two elements have each frame.
+ELEMENT_TEST(memory_that_comes_back) {
+  constexpr int side = 512;  // smaller memory is left alone
+  const Gray part = texture(16, 12, 7);
+  const std::string settings = "subpixel=false template=" + save(part, "part.png");
+  GstBufferPool* pool = gst_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, nullptr, side * side, 1, 1);
+  fail_unless(gst_buffer_pool_set_config(pool, config));
+  fail_unless(gst_buffer_pool_set_active(pool, TRUE));
+  {
+    Finder first(settings), second(settings);
+    for (Finder* finder : {&first, &second}) finder->set_format(GST_VIDEO_FORMAT_GRAY8, side, side);
+    for (int i = 0; i < 5; ++i) {
+      Gray scene = texture(side, side);
+      for (int y = 0; y < part.height; ++y)
+        for (int x = 0; x < part.width; ++x)
+          scene.at(40 + 9 * i + x, 30 + 50 * i + y) = part.at(x, y);
+      GstBuffer* frame = fill(pool, GST_VIDEO_FORMAT_GRAY8, scene);
+      GstMemory* memory = gst_buffer_peek_memory(frame, 0);
+      const bool known = gst_mini_object_get_qdata(
+          GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string("cudaxcorr-registration"));
+      assert_equals_int(known, on_gpu() && i > 0);
+      assert_at(first.find(gst_buffer_ref(frame)).peaks.at(0), 40 + 9 * i, 30 + 50 * i);
+      assert_at(second.find(frame).peaks.at(0), 40 + 9 * i, 30 + 50 * i);
+    }
+  }
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+}
+
 /// Downstream proposes a pool, which must be larger by the frames in flight here.
 ELEMENT_TEST(pool_of_downstream_is_passed_on) {
   GstBufferPool* pool = gst_buffer_pool_new();

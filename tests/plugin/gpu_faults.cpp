@@ -147,6 +147,24 @@ ELEMENT_TEST(no_frame_is_lost_when_the_gpu_is_gone) {
   expect_all_frames(plain, simt::Fault::lasting);
 }
 
+/// Of which the GPU pins the memory, if it can.
+ELEMENT_TEST(memory_comes_back_when_a_call_fails) {
+  constexpr int side = 512;
+  const Gray whole = texture(side, side, 1), part = texture(patch, patch, 50);
+  Gray image = whole;
+  for (int y = 0; y < patch; ++y)
+    for (int x = 0; x < patch; ++x) image.at(20 + x, 10 + y) = part.at(x, y);
+  for_each_call(simt::Fault::passing, [&](const Break& break_call) {
+    break_call();
+    GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
+    Finder finder("threshold=0.8 subpixel=false search-region=\"<0,0,48,40>\"");
+    look_for_patch(finder);
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, side, side);
+    for (int n = 0; n < 4; ++n) assert_at(only(finder.find(gst_buffer_ref(buffer))), 20, 10);
+    gst_buffer_unref(buffer);
+  });
+}
+
 ELEMENT_TEST(tracks_go_on_when_a_call_fails) { expect_all_frames(tracks, simt::Fault::passing); }
 
 ELEMENT_TEST(tracks_go_on_when_the_gpu_is_gone) { expect_all_frames(tracks, simt::Fault::lasting); }

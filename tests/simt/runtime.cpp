@@ -59,14 +59,20 @@ class DeviceMemory {
     return true;
   }
 
-  /// Whether it lies in a block that is allocated.
+  /// Host memory of others.
+  bool pin(void* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return bytes > 0 && !has(pinned_, memory) && pinned_.emplace(memory, bytes).second;
+  }
+  bool unpin(void* memory) {
+    const std::lock_guard lock(mutex_);
+    return pinned_.erase(memory) > 0;
+  }
+
+  /// Whether it lies in a block that is allocated or pinned.
   bool holds(const void* place) {
     const std::lock_guard lock(mutex_);
-    auto block = sizes_.upper_bound(const_cast<void*>(place));
-    if (block == sizes_.begin()) return false;
-    --block;
-    return static_cast<const std::byte*>(place) <
-           static_cast<const std::byte*>(block->first) + block->second;
+    return has(sizes_, place) || has(pinned_, place);
   }
 
   std::size_t used() {
@@ -75,8 +81,17 @@ class DeviceMemory {
   }
 
  private:
+  using Blocks = std::map<void*, std::size_t>;
+  static bool has(const Blocks& blocks, const void* place) {
+    auto block = blocks.upper_bound(const_cast<void*>(place));
+    if (block == blocks.begin()) return false;
+    --block;
+    return static_cast<const std::byte*>(place) <
+           static_cast<const std::byte*>(block->first) + block->second;
+  }
+
   std::mutex mutex_;
-  std::map<void*, std::size_t> sizes_;
+  Blocks sizes_, pinned_;
   std::size_t used_ = 0;
 };
 
@@ -223,6 +238,15 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
   return cudaMalloc(pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
+
+cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  return attempt(
+      [&] { return memory().pin(pointer, bytes) ? cudaSuccess : fail(cudaErrorInvalidValue); });
+}
+cudaError_t cudaHostUnregister(void* pointer) {
+  return attempt_to_free(
+      [&] { return memory().unpin(pointer) ? cudaSuccess : fail(cudaErrorInvalidValue); });
+}
 
 /// Memory of the host and of the device are told apart by nothing here.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {

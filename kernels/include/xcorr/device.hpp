@@ -69,6 +69,14 @@ XCORR_API Result<void*> allocate_host(const Device& device, std::size_t bytes);
 /// The CUDA context in which the memory was allocated must be current.
 XCORR_API void release_host(const Device& device, void* memory);
 
+/// Pins host memory of others until unregister_host(), which comes before it is freed: the device
+/// then copies from it as from that of allocate_host(). It takes as long as copying it a few times,
+/// so it pays for memory that is used again. Errors: device_error where it cannot be pinned (it is
+/// already, or cannot be written to).
+XCORR_API Status register_host(const Device& device, void* memory, std::size_t bytes);
+/// Nothing copies from it any more, and a CUDA context of the device is current.
+XCORR_API void unregister_host(const Device& device, void* memory);
+
 /// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where each
 /// call returns after its work is done.
 struct Stream {

@@ -42,7 +42,8 @@ using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
 
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0,
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostRegisterPortable = 1,
+                          cudaStreamNonBlocking = 1, cudaEventDefault = 0,
                           cudaEventDisableTiming = 2;
 
 struct cudaDeviceProp {
@@ -81,6 +82,8 @@ cudaError_t cudaFree(void* pointer);
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 cudaError_t cudaFreeHost(void* pointer);
+cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void* memory);
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
