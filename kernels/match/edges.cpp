@@ -27,6 +27,12 @@ EdgeRule edge_rule(const MatchSettings& settings, double share) {
           settings.polarity == Polarity::either, false};
 }
 
+EdgeRule template_edge_rule(const MatchSettings& settings) {
+  EdgeRule rule = edge_rule(settings, 1);
+  rule.inverted = settings.polarity == Polarity::inverted;
+  return rule;
+}
+
 // ---- making ---------------------------------------------------------------------------------
 
 Result<EdgeMaker> EdgeMaker::make(const Device& device, Size image, Size region,
@@ -88,9 +94,7 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
   made->device_ = device;
   made->size_ = t.size;
   made->source_ = t.pixels;
-  EdgeRule rule = edge_rule(settings, 1);
-  rule.inverted = settings.polarity == Polarity::inverted;
-  auto maker = EdgeMaker::make(device, t.size, t.size, rule, true);
+  auto maker = EdgeMaker::make(device, t.size, t.size, template_edge_rule(settings), true);
   if (!maker.ok()) return maker.status();
   made->maker_ = std::move(maker.value());
   if (settings.prefilter_sigma > 0) {

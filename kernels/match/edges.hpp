@@ -85,6 +85,8 @@ class EdgeBank {
 
 /// Of that share of the contrast that edges of templates have.
 EdgeRule edge_rule(const MatchSettings& settings, double share);
+/// Of templates.
+EdgeRule template_edge_rule(const MatchSettings& settings);
 
 /// Edges of frames need no more than that: a part may show with less contrast.
 inline constexpr double edge_contrast_in_frames = 0.5;

@@ -77,12 +77,12 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
                                   ElementType type, Size frame, const MatchSettings& settings,
                                   Stream stream, const KernelOfGroup& kernels, Memory memory,
                                   bool is_coarse, const stage::Search::PruningBound& pruning_bound,
-                                  double overhang) {
+                                  double overhang, bool has_edges) {
   MatchPlan plan(device, type, frame, settings);
   plan.overhang_ = overhang;
   if (overhang >= 0 && !plan.region_.empty()) plan.padding_ = overhang_of(bank, overhang);
   if (Status s = plan.make_padding(stream); !s.ok()) return s;
-  if (settings.match_on == MatchOn::edges)
+  if (settings.match_on == MatchOn::edges && !has_edges)
     if (Status s = plan.make_edges(bank, stream); !s.ok()) return s;
   const std::vector<BankTemplate>& compared = plan.edge_bank_ ? plan.edge_bank_->bank() : bank;
   Size read = plan.edges_ ? plan.edges_->max_read() : plan.region_.size();

@@ -63,12 +63,13 @@ class MatchPlan {
   /// \param pruning_bound  of each group's peaks
   /// \param overhang  the share of a template's pixels that count which may lie outside the frame;
   /// below 0: matches lie inside as they are, with what does not count. On a GPU it must be that.
+  /// \param has_edges  what is compared is edges already, of bank and frames: the latter as Rows
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream, const KernelOfGroup& kernels = {},
                                 Memory memory = Memory::host, bool is_coarse = false,
                                 const stage::Search::PruningBound& pruning_bound = {},
-                                double overhang = -1);
+                                double overhang = -1, bool has_edges = false);
   /// How far the searched region is extended to each side for it.
   Size padding() const { return padding_; }
 
@@ -84,6 +85,8 @@ class MatchPlan {
 
   /// Uses the current state of the live templates. After an error nothing reads the frame.
   Status enqueue(const MatrixView& frame, Stream stream);
+  /// The same for what is compared, of the searched region.
+  Status enqueue(const Rows& rows, Stream stream);
 
   /// The same for the windows that begin there, inside the frame: the first one's template is the
   /// bank's first. For plans for windows.

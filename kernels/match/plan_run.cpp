@@ -99,6 +99,11 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
   return settled(enqueue_groups(read(frame, stream), stream), stream);
 }
 
+Status MatchPlan::enqueue(const Rows& rows, Stream stream) {
+  if (groups_.empty()) return {};
+  return settled(enqueue_groups(padded_.data() ? pad(rows, stream) : rows, stream), stream);
+}
+
 Status MatchPlan::enqueue(const MatrixView& frame, std::span<const PartCorner> corners,
                           Stream stream) {
   corners_.assign(corners.begin(), corners.end());

@@ -118,6 +118,10 @@ def test_half_a_button(folder, capsys):
     match, = json.loads(out)["matches"]
     assert status == 0 and abs(match["x"] - 20) < 1 and abs(match["y"] - 10) < 1 and match["score"] < 0.7
     assert "match-on=edges" in run(capsys, "pipeline", "a.mp4", "-t", folder / "button.png", "--match-on", "edges")[1]
+    Image.fromarray(numpy.rot90(scene)).save(folder / "half.png")  # what is left is one end or the other
+    status, out, _ = run(capsys, *options, "--threshold", "0.4", "--angles", "any", "--format", "json")
+    match, = json.loads(out)["matches"]
+    assert status == 0 and abs(abs(match["angle"]) - 90) < 1 and match["score"] < 0.7
 
 
 def test_transparent_pixels_do_not_count(folder, capsys):

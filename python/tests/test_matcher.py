@@ -266,8 +266,10 @@ def test_match_on_edges():
         on_cpu([numpy.full((20, 20), 9, "u1")], match_on="edges").match(hidden)
     with pytest.raises(ValueError, match="edges are those of frames of u8, not of f32"):
         on_cpu([part.astype("f4")], match_on="edges").match(hidden.astype("f4"))
-    with pytest.raises(ValueError, match="poses are not searched on edges"):
-        on_cpu([part], match_on="edges", poses=xcorr.Poses(angle_extent=20)).match(hidden)
+    turned, = on_cpu([part], threshold=0.8, match_on="edges", poses=xcorr.Poses(angle_extent=360)).match(
+        numpy.rot90(outlined(160, 120)).copy())  # counter-clockwise
+    assert abs(turned["pose"]["angle"] - 90) < 0.1 and turned["score"] > 0.9
+    assert abs(turned["pose"]["center_x"] - 44.5) < 0.1 and abs(turned["pose"]["center_y"] - 60) < 0.6
 
 
 def test_enqueue_and_collect(frame):

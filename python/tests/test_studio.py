@@ -455,7 +455,7 @@ def test_settings():
     assert "scale-max=1.5" in Search().changed({"scales": [1, 1.5]}).words("a.mp4", "auto", ["b.png"], False)
     assert not {word for word in Search().words("a.mp4", "auto", ["b.png"], False) if "angle" in word or "scale" in word}
     edges = Search().changed({"match_on": "edges", "angles": [-9, 9], "scales": [1, 2]})
-    assert edges.of_element(False) | {"match-on": "edges", "angle-extent": "0", "scale-max": "1"} == edges.of_element(False)
+    assert edges.of_element(False) | {"match-on": "edges", "angle-extent": "18", "scale-max": "2"} == edges.of_element(False)
     assert Search().of_element(False)["match-on"] == "luma"
 
 
@@ -488,5 +488,5 @@ def test_colours_and_edges(tmp_path):
         await page.send("scores", id=studio.templates[0].id)
         assert (await page.next("scores"))[0]["target"] > 0.9
         line = studio.state()["export"]["line"]
-        assert "match-on=edges" in line and "angle" not in line
+        assert "match-on=edges" in line and "angle-extent=40" in line
     run(tmp_path, [picture], scenario, [part, dark])

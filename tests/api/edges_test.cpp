@@ -288,7 +288,13 @@ TEST_P(EdgesTest, Refused) {
   settings = all_round(5);
   settings.match_on = MatchOn::edges;
   EXPECT_EQ(prepare(pattern.view(), settings, ElementType::u8).message(),
-            "poses are not searched on edges");
+            device.backend == Backend::cuda ? "poses on edges are searched by the CPU only" : "");
+  settings.poses.angle_start = -1;
+  EXPECT_NE(
+      prepare(Bytes({64, 64}, 9).view(), settings, ElementType::u8)
+          .message()
+          .find(device.backend == Backend::cuda ? "by the CPU only" : "too few edges, 0 pixels"),
+      std::string::npos);
   settings = on_edges();
   settings.method = Method::orientation;
   EXPECT_EQ(prepare(pattern.view(), settings, ElementType::u8).message(), "no such method");

@@ -13,7 +13,7 @@
 #ifndef XCORR_CPU_EDGES_JOB
 #define XCORR_CPU_EDGES_JOB
 #include "cpu/common/common.hpp"
-#include "stages/image/edges.hpp"
+#include "cpu/image/edges.hpp"
 
 namespace xcorr::cpu::edges {
 
@@ -152,7 +152,6 @@ struct Scratch {
   }
 };
 
-/// Rows of the region, top to bottom.
 void make_rows(const stage::Edges::Problem& p, const stage::Edges::Buffers& b,
                const Scratch& scratch, std::byte* slot, int begin, int end) {
   const Rect& region = p.region;
@@ -210,6 +209,13 @@ constexpr Variant<stage::Edges> table[] = {
 };
 
 }  // namespace edges
+
+std::size_t edge_scratch_bytes(int width) { return edges::Scratch(width).bytes; }
+
+void make_edge_rows(const stage::Edges::Problem& p, const stage::Edges::Buffers& b,
+                    std::byte* scratch, int begin, int end) {
+  edges::make_rows(p, b, edges::Scratch(p.region.width), scratch, begin, end);
+}
 
 Family edges_family() { return Family(edges::table); }
 

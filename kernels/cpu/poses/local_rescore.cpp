@@ -134,13 +134,14 @@ class Image {
   Image(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
         const WarpMap& map)
       : size_{map.width, map.height}, pixels_(p.planes * size_.area()), mask_(size_.area()) {
-    for (int plane = 0; plane < p.planes; ++plane) {
+    if constexpr (sizeof(T) == 1)
+      if (p.edges.made) make_edges(p, b, map);
+    for (int plane = 0; plane < p.planes && !p.edges.made; ++plane) {
       const T* const pixels = row_of<T>(b.pixels, 0, 0) + plane * p.pyramid.area();
       const WarpedTemplate from(p.pyramid, pixels, b.mask, map.level);
       const WarpedTemplateSums sums =
           warped(from, map, map.width, pixels_.data() + plane * size_.area(), mask_.data());
-      whole_.push_back(
-          {TermOf<T>(sums.counted), TermOf<T>(sums.sums.sum), TermOf<T>(sums.sums.squares)});
+      add_whole(sums);
     }
   }
 
@@ -182,11 +183,24 @@ class Image {
     const bool is_all = part.size() == size_ || part == counted_;
     const RightSums<T> right = is_all ? whole_[plane] : sums_of(part, plane);
     using Term = TermOf<T>;
-    return ScoreTerms<Term>(WindowTerms<Term>{right.counted, sums.product, sums.sum, sums.squares,
-                                              right.sum, right.squares});
+    return score_terms(p.method, WindowTerms<Term>{right.counted, sums.product, sums.sum,
+                                                   sums.squares, right.sum, right.squares});
   }
 
  private:
+  void make_edges(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
+                  const WarpMap& map) {
+    WarpEdges edges = p.edges;
+    edges.plane = size_.area();
+    for (const WarpedTemplateSums& sums :
+         warped_edges(p.pyramid, b.pixels, b.mask, map, edges, size_.width, pixels_.data()))
+      add_whole(sums);
+    std::ranges::fill(mask_, 1);
+  }
+  void add_whole(const WarpedTemplateSums& sums) {
+    whole_.push_back(
+        {TermOf<T>(sums.counted), TermOf<T>(sums.sums.sum), TermOf<T>(sums.sums.squares)});
+  }
   const T* plane_of(int plane) const { return pixels_.data() + plane * size_.area(); }
   template <class F>
   void for_counted(const Rect& part, F f) const {

@@ -63,20 +63,42 @@ void warp_template(const stage::WarpTemplate::Problem& p, const stage::WarpTempl
   });
 }
 
+/// Past an image's size there is no edge.
+void warp_edges(const stage::WarpTemplate::Problem& p, const stage::WarpTemplate::Buffers& b) {
+  parallel_for(0, p.count, [&](int i) {
+    auto* const image = static_cast<std::uint8_t*>(b.images) + i * p.most.area();
+    std::uint8_t* const mask = b.masks + i * p.most.area();
+    for (int plane = 0; plane < edge_planes; ++plane)
+      std::fill_n(image + plane * p.edges.plane, p.most.area(), std::uint8_t{no_edge});
+    std::fill_n(mask, p.most.area(), std::uint8_t{0});
+    const WarpMap& map = b.maps[i];
+    for (int y = 0; y < map.height; ++y)
+      std::fill_n(mask + std::int64_t{y} * p.most.width, map.width, std::uint8_t{1});
+    b.sums[i] = warped_edges(p.pyramid, static_cast<const std::uint8_t*>(b.pixels), b.mask, map,
+                             p.edges, p.most.width, image)[0];
+  });
+}
+
 Status launch(const stage::WarpTemplate::Problem& p, const Device&,
               const stage::WarpTemplate::Buffers& b, PlanState*) {
-  const auto run = p.type == ElementType::u8    ? warp_template<std::uint8_t>
+  const auto run = p.edges.made                 ? warp_edges
+                   : p.type == ElementType::u8  ? warp_template<std::uint8_t>
                    : p.type == ElementType::u16 ? warp_template<std::uint16_t>
                                                 : warp_template<float>;
   run(p, b);
   return {};
 }
 
+/// Edges are those of bytes.
+bool supports(const stage::WarpTemplate::Problem& p, const Device&) {
+  return !p.edges.made || (p.type == ElementType::u8 && p.shift_u == 0 && p.shift_v == 0);
+}
+
 constexpr Variant<stage::WarpTemplate> table[] = {
     {{.name = "warp_template",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     {.launch = launch}},
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::planes}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

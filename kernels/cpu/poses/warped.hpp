@@ -3,6 +3,8 @@
 // Warped templates on the CPU.
 #pragma once
 
+#include <array>
+
 #include "stages/match/score.hpp"
 #include "stages/poses/warp_template.hpp"
 
@@ -23,5 +25,13 @@ WarpedTemplateSums warped(const WarpedTemplate<T>& from, const WarpMap& map, std
 /// The same of bytes by vectors.
 WarpedTemplateSums warped(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
                           std::int64_t pitch, std::uint8_t* image, std::uint8_t* mask);
+
+/// Makes the planes of an image's edges, whose pixels all count, and says what is said of each.
+/// \param pixels, mask  of the pyramid
+std::array<WarpedTemplateSums, edge_planes> warped_edges(const TemplatePyramid& pyramid,
+                                                         const std::uint8_t* pixels,
+                                                         const std::uint8_t* mask,
+                                                         const WarpMap& map, const WarpEdges& edges,
+                                                         std::int64_t pitch, std::uint8_t* image);
 
 }  // namespace xcorr::cpu

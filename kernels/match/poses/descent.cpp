@@ -62,7 +62,8 @@ stage::Search::PruningBound PoseDescent::pruning_bound_at_full_size(const PoseTe
 }
 
 ContrastRule PoseDescent::contrast_at(const MatchSettings& settings, int level) {
-  return {settings.polarity, level > 0 ? 0 : settings.min_contrast};
+  const ContrastRule rule = contrast_of(settings);
+  return {rule.polarity, level > 0 ? 0 : rule.least};
 }
 
 double PoseDescent::overhang_at(const Device& device, const MatchSettings& settings, int level) {
@@ -113,28 +114,30 @@ Result<PoseDescent> PoseDescent::make(const Device& device, const PoseTemplate& 
 Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                          std::span<const Size> frames, const MatchSettings& settings) {
   const PoseGrid& grid = templ.grid();
-  const bool minimum = info(settings.method).minimum;
+  const Method method = method_of(settings);
+  const bool minimum = info(method).minimum;
+  const Polarity polarity = contrast_of(settings).polarity;
   most_ = most_candidates(settings.max_peaks);
   found_at_top_ = top.results();
   const int images = static_cast<int>(top.slots().size());
   const PoseChoice first = choice_at(templ, settings, grid.top(), most_);
   select_candidates_.problem = {frames[grid.top()], images, grid.steps(), grid.top(), first};
-  collect_candidates_.problem = {minimum,    images, top.settings().max_peaks, grid.steps(),
-                                 grid.top(), first,  settings.polarity};
+  collect_candidates_.problem = {
+      minimum, images, top.settings().max_peaks, grid.steps(), grid.top(), first, polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
     local_rescores_.push_back(
-        {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
+        {{frames[level], 0, method, templ.pyramid(), templ.masking(), grid.steps(), level,
           grid.most(level), most_, false, contrast_at(settings, level), templ.type(),
-          templ.planes(), 0, overhang_at(device_, settings, level)}});
-    prunings_.push_back({{minimum, grid.steps(), level, most_,
-                          choice_at(templ, settings, level, most), settings.polarity}});
+          templ.planes(), 0, overhang_at(device_, settings, level), templ.edges(level)}});
+    prunings_.push_back(
+        {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most), polarity}});
     most_ = most;
   }
   pose_refine_.problem = {frames[0],
                           0,
                           templ.size(),
-                          {grid.turns(), grid.scales(), settings.polarity},
+                          {grid.turns(), grid.scales(), polarity},
                           most_,
                           templ.type(),
                           templ.planes(),
@@ -142,7 +145,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                           settings.overhang > 0};
   last_rescore_.problem = {frames[0],
                            0,
-                           settings.method,
+                           method,
                            templ.pyramid(),
                            templ.masking(),
                            grid.steps(),
@@ -154,7 +157,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            templ.type(),
                            templ.planes(),
                            0,
-                           overhang_at(device_, settings, 0)};
+                           overhang_at(device_, settings, 0),
+                           templ.edges(0)};
   return {};
 }
 
@@ -167,7 +171,8 @@ Status PoseDescent::choose_all() {
     if (Status s = step.choose(device_); !s.ok()) return s;
   for (auto& step : prunings_)
     if (Status s = step.choose(device_); !s.ok()) return s;
-  if (Status s = pose_refine_.choose(device_); !s.ok()) return s;
+  if (!last_rescore_.problem.edges.made)
+    if (Status s = pose_refine_.choose(device_); !s.ok()) return s;
   return last_rescore_.choose(device_);
 }
 
@@ -290,18 +295,32 @@ Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
   return {};
 }
 
+Status PoseDescent::enqueue_refinement(const PoseTemplate& templ, const PyramidLevel& frame,
+                                       const Rows& pixels, Stream stream) {
+  const Results results = results_in(results_);
+  if (templ.edges(0).made) {
+    const EdgeFrame searched{pixels.data, pixels.pitch, frame.size};
+    for (int i = 0; i < *results.list.count; ++i)
+      results.refinements[i] =
+          refined_on_edges(templ.edge_points(), searched, starts_.as<RefinedPose>()[i],
+                           pose_refine_.problem.freedom);
+    return {};
+  }
+  pose_refine_.problem.pitch = frame.rows.pitch;
+  pose_refine_.problem.plane = frame.rows.plane;
+  stage::PoseRefine::Buffers refined{
+      {}, frame.rows.data, templ.smoothed(), starts_.as<RefinedPose>(), results.refinements};
+  return pose_refine_.launch(device_, refined, stream);
+}
+
 Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                            double threshold, Stream stream) {
+                            const Rows& pixels, double threshold, Stream stream) {
   if (templ.is_live())
     if (Status s = set_template(templ, stream); !s.ok()) return s;
   if (Status s = enqueue_choices(templ, pyramid, threshold, stream); !s.ok()) return s;
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);
-  pose_refine_.problem.pitch = frame.rows.pitch;
-  pose_refine_.problem.plane = frame.rows.plane;
-  stage::PoseRefine::Buffers refined{
-      {}, frame.rows.data, templ.smoothed(), starts_.as<RefinedPose>(), results.refinements};
-  if (Status s = pose_refine_.launch(device_, refined, stream); !s.ok()) return s;
+  if (Status s = enqueue_refinement(templ, frame, pixels, stream); !s.ok()) return s;
   last_rescore_.problem.pitch = frame.rows.pitch;
   last_rescore_.problem.plane = frame.rows.plane;
   stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, results.list);

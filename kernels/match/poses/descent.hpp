@@ -50,8 +50,9 @@ class PoseDescent {
   static double least_similarity(const PoseTemplate& templ, double threshold, int level);
 
   /// Enqueues all of it, behind the top's search. The template is the one of make().
-  Status enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid, double threshold,
-                 Stream stream);
+  /// \param pixels  of the frame, where the pyramid is of edges
+  Status enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
+                 const Rows& pixels, double threshold, Stream stream);
 
   /// Call after waiting for the stream.
   std::vector<End> ends() const;
@@ -91,6 +92,9 @@ class PoseDescent {
                                                      const List& list) const;
   /// The first list.
   Status enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream);
+  /// What comes of the last list's candidates.
+  Status enqueue_refinement(const PoseTemplate& templ, const PyramidLevel& frame,
+                            const Rows& pixels, Stream stream);
   Status enqueue_choices(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
                          double threshold, Stream stream);
   std::size_t result_bytes() const;

@@ -43,9 +43,9 @@ constexpr int finer = 2;
 /// Of two images, one of them shifted, over the pixels that count in both, every `stride`-th of
 /// every `stride`-th row.
 template <class T>
-ScoreTerms<TermOf<T>> likeness_of(const T* a, const std::uint8_t* counts_a, const T* b,
-                                  const std::uint8_t* counts_b, Size size, int dx, int dy,
-                                  int stride) {
+ScoreTerms<TermOf<T>> likeness_of(Method method, const T* a, const std::uint8_t* counts_a,
+                                  const T* b, const std::uint8_t* counts_b, Size size, int dx,
+                                  int dy, int stride) {
   WindowTerms<TermOf<T>> terms{};
   for (int y = std::max(0, -dy); y < std::min(size.height, size.height - dy); y += stride)
     for (int x = std::max(0, -dx); x < std::min(size.width, size.width - dx); x += stride) {
@@ -60,7 +60,7 @@ ScoreTerms<TermOf<T>> likeness_of(const T* a, const std::uint8_t* counts_a, cons
       terms.right_sum += right;
       terms.right_squares += right * right;
     }
-  return ScoreTerms<TermOf<T>>(terms);
+  return score_terms(method, terms);
 }
 
 /// So that no more are left.
@@ -70,30 +70,32 @@ int stride_of(int count, int most) { return std::max(1, (count + most - 1) / mos
 
 double PoseTemplate::likeness(const Images& images, std::size_t other, Shift shift, int stride,
                               double fewest) const {
+  const Method method = edge_rule_ ? Method::orientation : Method::ccoeff_normed;
   const auto of = [&](auto pixel) {
     const auto* pixels = reinterpret_cast<const decltype(pixel)*>(images.pixels.data());
     const auto begin = static_cast<std::int64_t>(other) * images.most.area();
     const auto plane_size = std::ssize(images.sums) * images.most.area();
     const auto of_plane = [&](int plane) {
       const auto* const first = pixels + plane * plane_size;
-      return likeness_of(first, images.masks.data(), first + begin, images.masks.data() + begin,
-                         images.most, shift.x, shift.y, stride);
+      return likeness_of(method, first, images.masks.data(), first + begin,
+                         images.masks.data() + begin, images.most, shift.x, shift.y, stride);
     };
     auto terms = of_plane(0);
     for (int plane = 1; plane < planes_; ++plane) terms += of_plane(plane);
-    return double(terms.n) < fewest ? -1 : score(Method::ccoeff_normed, terms);
+    return double(terms.n) < fewest ? -1 : score(method, terms);
   };
   return type_ == ElementType::u8    ? of(std::uint8_t{})
          : type_ == ElementType::u16 ? of(std::uint16_t{})
                                      : of(float{});
 }
 
-Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, Stream stream) const {
+Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, int level,
+                                                     Stream stream) const {
   // A pixel more across and down, and its pixels lie half a pixel away.
   WarpMap maps[2] = {map, map};
   ++maps[1].width;
   ++maps[1].height;
-  const auto images = images_of(maps, stream);
+  const auto images = images_of(maps, level, stream);
   if (!images.ok()) return images.status();
   return likeness(images.value(), 1, {}, 1, 0);
 }
@@ -114,7 +116,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   };
   for (int level = 0; level == 0 || fits(level); ++level) {
     const WarpMap map = grid_of(range, level, pyramid_.halvings).map(level, {});
-    const auto like = likeness_between_pixels(map, stream);
+    const auto like = likeness_between_pixels(map, level, stream);
     if (!like.ok()) return like.status();
     if (level > 0 && like.value() < least_likeness && !asked) break;
     likeness_.push_back(like.value());
@@ -131,8 +133,9 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   }
   const int top = static_cast<int>(likeness_.size()) - 1;
   grid_ = grid_of(range, top, pyramid_.halvings);
-  // The images of the top level are made once: from a finer level, which takes more samples.
-  top_grid_ = grid_of(range, top, std::max(top - finer, 0));
+  // The images of the top level are made once: from a finer level, which takes more samples. Those
+  // of edges are made at full size anyway.
+  top_grid_ = edge_rule_ ? grid_ : grid_of(range, top, std::max(top - finer, 0));
   return {};
 }
 
@@ -147,13 +150,13 @@ Result<std::vector<PoseTemplate::OtherPose>> PoseTemplate::poses_almost_alike(co
                                                                               Stream stream) const {
   const int level = grid.top(), scale = grid.scales(level) / 2;
   const int by = stride_of(grid.angles(level), most_angles);
-  const auto expected = likeness_between_pixels(grid.map(level, {0, scale}), stream);
+  const auto expected = likeness_between_pixels(grid.map(level, {0, scale}), level, stream);
   if (!expected.ok()) return expected.status();
   std::vector<WarpMap> maps;
   for (int angle = 0; angle < grid.angles(level); angle += by)
     maps.push_back(grid.map(level, {angle, scale}));
   const int side = std::min(maps[0].width, maps[0].height);
-  const auto images = framed(std::move(maps), stream);
+  const auto images = framed(std::move(maps), level, stream);
   if (!images.ok()) return images.status();
 
   const int reach = static_cast<int>(farthest * side);
@@ -186,7 +189,7 @@ Result<double> PoseTemplate::likeness_in_finer(const PoseGrid& grid, const Other
   }
   const std::size_t count = maps.size();
   const int side = std::min(maps[0].width, maps[0].height);
-  const auto images = framed(std::move(maps), stream);
+  const auto images = framed(std::move(maps), level, stream);
   if (!images.ok()) return images.status();
   const int stride = stride_of(side, 2 * most_across), reach = 1 << down;
   double best = -1;

@@ -41,7 +41,7 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     return bad("scale_step makes too many scales");
   if (r.pyramid_levels < -1 || r.pyramid_levels > 8)
     return bad("pyramid_levels must be in [-1, 8]");
-  if (!info(s.method).normed)
+  if (!info(method_of(s)).normed)
     return unsupported(
         "poses need a normed method: scores of turned templates cannot be compared else");
   if (s.prefilter_sigma > 0) return unsupported("poses cannot be searched with a prefilter");
@@ -92,10 +92,10 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream) {
   if (Status s = check(bank, settings); !s.ok()) return s;
-  if (settings.match_on == MatchOn::edges)
-    return Status(Code::unsupported, "poses are not searched on edges");
   if (settings.match_on == MatchOn::color && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses in colour are searched by the CPU only");
+  if (settings.match_on == MatchOn::edges && device.backend == Backend::cuda)
+    return Status(Code::unsupported, "poses on edges are searched by the CPU only");
   PosePlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -103,7 +103,17 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   plan.frame_ = frame;
   plan.settings_ = settings;
   plan.region_ = searched_region(frame, settings.search_region);
-  auto reader = FrameReader::make(device, type, plan.region_.size(), true, planes_of(settings));
+  Size read = plan.region_.size();
+  if (settings.match_on == MatchOn::edges && !plan.region_.empty()) {
+    // Says which template has too few.
+    const auto edges = EdgeBank::make(device, bank, settings, stream);
+    if (!edges.ok()) return edges.status();
+    auto maker = EdgeMaker::make(device, frame, read, edge_rule(settings, edge_contrast_in_frames));
+    if (!maker.ok()) return maker.status();
+    plan.edges_ = std::move(maker.value());
+    read = plan.edges_->max_read();
+  }
+  auto reader = FrameReader::make(device, type, read, true, planes_read(settings));
   if (!reader.ok()) return reader.status();
   plan.reader_ = std::move(reader.value());
 
@@ -121,7 +131,10 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   PoseRange range = settings_.poses;
   if (range.exhaustive) range.pyramid_levels = 0;
   if (range.scale_min > range.scale_max) std::swap(range.scale_min, range.scale_max);
-  auto made = PoseTemplate::make(device_, t, planes_of(settings_), range, region_.size(), stream);
+  std::optional<EdgeRule> edges;
+  if (settings_.match_on == MatchOn::edges) edges = template_edge_rule(settings_);
+  auto made =
+      PoseTemplate::make(device_, t, planes_of(settings_), edges, range, region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
   Size top_region = region_.size();
@@ -150,11 +163,12 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.subpixel = Subpixel::none;
   // What sticks out is not searched coarsely.
   const bool is_coarse = level > 0 && settings_.overhang == 0;
-  auto top = MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse,
-                             stream, {}, Memory::device, is_coarse,
-                             level > 0 ? stage::Search::PruningBound()
-                                       : PoseDescent::pruning_bound_at_full_size(templ, settings_),
-                             PoseDescent::overhang_at(device_, settings_, level));
+  auto top =
+      MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse, stream,
+                      {}, Memory::device, is_coarse,
+                      level > 0 ? stage::Search::PruningBound()
+                                : PoseDescent::pruning_bound_at_full_size(templ, settings_),
+                      PoseDescent::overhang_at(device_, settings_, level), edges.has_value());
   if (!top.ok()) return top.status();
   auto descent =
       PoseDescent::make(device_, templ, top.value(), images.value(), sizes(), settings_, stream);
@@ -255,7 +269,13 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
 }
 
 Status PosePlan::read(const MatrixView& frame, Stream stream) {
-  const auto rows = reader_.read(frame, region_, stream, is_recorded_ ? &window_ : nullptr);
+  const Rect seen = edges_ ? edges_->reads(region_) : region_;
+  auto rows = reader_.read(frame, seen, stream, is_recorded_ ? &window_ : nullptr);
+  if (rows.ok() && edges_) {
+    const auto [pixels, from] = std::pair(rows.value().data, rows.value().pitch);
+    pixels_ = {pixels + (region_.y - seen.y) * from + region_.x - seen.x, from};
+    rows = edges_->run(rows.value(), region_, stream);
+  }
   if (!rows.ok()) return rows.status();
   pyramid_[0].rows = rows.value();
   const auto& [data, pitch, plane] = rows.value();
@@ -283,12 +303,9 @@ Status PosePlan::enqueue_search(Stream stream) {
   }
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
-    MatrixView view{top.rows.data, type_, top.size, top.rows.pitch, Memory::device};
-    if (settings_.match_on == MatchOn::color)
-      for (int plane = 0; plane < color_planes; ++plane)
-        view.color[plane] = {top.rows.data + plane * top.rows.plane, top.rows.pitch};
-    if (Status s = search.top.enqueue(view, stream); !s.ok()) return s;
-    if (Status s = search.descent.enqueue(search.templ, pyramid_, settings_.threshold, stream);
+    if (Status s = search.top.enqueue(top.rows, stream); !s.ok()) return s;
+    if (Status s =
+            search.descent.enqueue(search.templ, pyramid_, pixels_, settings_.threshold, stream);
         !s.ok())
       return s;
   }

@@ -94,6 +94,8 @@ class PosePlan {
   MatchSettings settings_;
   Rect region_;
   FrameReader reader_;
+  std::optional<EdgeMaker> edges_;  ///< of the frame
+  Rows pixels_{nullptr, 0};         ///< of the searched region, where the pyramid is of its edges
   const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
   std::vector<Block> halved_;          ///< of level 1 and those above
   std::vector<PyramidLevel> pyramid_;  ///< of the frame that is searched

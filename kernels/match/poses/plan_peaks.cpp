@@ -60,7 +60,8 @@ PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End&
   Found found{candidate.score, candidate.similarity, pose_at(candidate, 0)};
   if (rescored.is_inside && refinement.is_refined) {
     Found settled{rescored.score,
-                  similarity_of(info(settings_.method).minimum, settings_.polarity, rescored.score),
+                  similarity_of(info(method_of(settings_)).minimum, contrast_of(settings_).polarity,
+                                rescored.score),
                   pose_at(rescored, PoseSteps::lowest)};
     const bool in_range = grid.contains(refinement.pose);
     if (settings_.subpixel != Subpixel::none) settle(grid, refinement.pose, settled.pose);
@@ -94,6 +95,7 @@ std::vector<PosePlan::Found> PosePlan::suppressed(std::vector<Found> found) cons
 }
 
 Peak PosePlan::peak_of(std::uint32_t index, const Found& found) const {
+  const Polarity polarity = contrast_of(settings_).polarity;
   Pose pose = found.pose;
   pose.center_x += region_.x;
   pose.center_y += region_.y;
@@ -106,10 +108,10 @@ Peak PosePlan::peak_of(std::uint32_t index, const Found& found) const {
           pose.center_y - 0.5 * (height - 1),
           static_cast<int>(std::lround(width)),
           static_cast<int>(std::lround(height)),
-          oriented(settings_.polarity, found.score),
+          oriented(polarity, found.score),
           found.similarity,
           pose,
-          is_inverted(settings_.polarity, found.score)};
+          settings_.polarity == Polarity::inverted || is_inverted(polarity, found.score)};
 }
 
 }  // namespace xcorr

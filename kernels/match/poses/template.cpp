@@ -80,20 +80,24 @@ TemplatePyramid pyramid_of(Size size) {
 }
 
 Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate& t, int planes,
+                                        const std::optional<EdgeRule>& edges,
                                         const PoseRange& range, Size frame, Stream stream) {
   PoseTemplate made;
   made.device_ = device;
   made.type_ = t.type;
   made.planes_ = planes;
+  made.edge_rule_ = edges;
   made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
+  if (edges) made.leave_out_rim();
   made.masking_ = masking_of(t.mask, t.size);
   if (Status s = choose_into(made.pyramid_down_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
     return s;
   if (Status s = choose_into(made.warp_template_,
-                             {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type}, device);
+                             {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type, made.edges(0)},
+                             device);
       !s.ok())
     return s;
   if (Status s = choose_into(made.smooth_, {t.size, t.type}, device); !s.ok()) return s;
@@ -107,23 +111,40 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   return made;
 }
 
+WarpEdges PoseTemplate::edges(int level) const {
+  if (!edge_rule_) return {};
+  return {true, *edge_rule_, std::max(level, 0), 0};
+}
+
+/// Of what counts: there are no edges there.
+void PoseTemplate::leave_out_rim() {
+  const auto inner = [](int length) { return std::max(length - 2 * edge_radius, 1); };
+  extent_ = {inner(extent_.width), inner(extent_.height)};
+  if (diameter_ > 0) diameter_ = inner(diameter_);
+}
+
 Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
   const Backend backend = device_.backend;
   std::vector<std::uint8_t> mask = t.mask;
   for (int level = 0; masking_ && level < pyramid_.halvings; ++level)
     append_halved(mask, pyramid_, level);
-  const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, pose_refine_inset);
+  const std::vector<std::uint8_t> counted =
+      inset_mask(t.mask, t.size, edge_rule_ ? edge_radius : pose_refine_inset);
   aligned_pixels_ = std::ssize(counted) - std::ranges::count(counted, 0);
   if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
   if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
     return s;
-  if (Status s = pixels_.provide(backend, planes_ * pyramid_.area() * element()); !s.ok()) return s;
-  return smoothed_.provide(backend, planes_ * t.size.area() * sizeof(SmoothedPixel));
+  if (Status s = pixels_.provide(backend, source_planes() * pyramid_.area() * element()); !s.ok())
+    return s;
+  return smoothed_.provide(backend, source_planes() * t.size.area() * sizeof(SmoothedPixel));
 }
 
 Status PoseTemplate::load(const MatrixView& picture, Stream stream) {
-  for (int plane = 0; plane < planes_; ++plane)
-    if (Status s = load_plane(plane, plane_of(picture, plane, planes_), stream); !s.ok()) return s;
+  for (int plane = 0; plane < source_planes(); ++plane)
+    if (Status s = load_plane(plane, plane_of(picture, plane, source_planes()), stream); !s.ok())
+      return s;
+  if (edge_rule_)
+    edge_points_ = EdgePoints(pixels(), pyramid_.size, counted_.as<std::uint8_t>(), *edge_rule_);
   return {};
 }
 
@@ -153,12 +174,13 @@ Status PoseTemplate::load_plane(int plane, const MatrixView& pixels, Stream stre
                          nullptr);
 }
 
-Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> maps,
+Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> maps, int level,
                                                     Stream stream) const {
   const Backend backend = device_.backend;
   Warped made;
   made.most = most_of(maps);
   made.count = static_cast<int>(maps.size());
+  made.level = level;
   const std::size_t pixels = maps.size() * made.most.area();
   if (Status s = upload(backend, made.maps, maps.data(), maps.size_bytes(), stream); !s.ok())
     return s;
@@ -173,10 +195,12 @@ Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> map
 Status PoseTemplate::warp_template(const Warped& warped, int first, int count,
                                    Stream stream) const {
   const std::int64_t begin = first * warped.most.area();
-  for (int plane = 0; plane < planes_; ++plane) {
+  WarpEdges edges = this->edges(warped.level);
+  edges.plane = warped.plane();
+  for (int plane = 0; plane < source_planes(); ++plane) {
     const std::int64_t at = plane * warped.plane() + begin;
     if (Status s = warp_template_->launch(
-            {pyramid_, masking_, warped.most, count, 0, 0, type_}, device_,
+            {pyramid_, masking_, warped.most, count, 0, 0, type_, edges}, device_,
             {{nullptr, stream},
              pixels() + plane * pyramid_.area() * element(),
              mask(),
@@ -191,9 +215,9 @@ Status PoseTemplate::warp_template(const Warped& warped, int first, int count,
   return {};
 }
 
-Result<PoseTemplate::Warped> PoseTemplate::warped(std::span<const WarpMap> maps,
+Result<PoseTemplate::Warped> PoseTemplate::warped(std::span<const WarpMap> maps, int level,
                                                   Stream stream) const {
-  auto made = room_for(maps, stream);
+  auto made = room_for(maps, level, stream);
   if (!made.ok()) return made;
   if (Status s = warp_template(made.value(), 0, made.value().count, stream); !s.ok()) return s;
   return made;
@@ -215,16 +239,17 @@ Result<PoseTemplate::Images> PoseTemplate::download(const Warped& warped, Stream
   return made;
 }
 
-Result<PoseTemplate::Images> PoseTemplate::images_of(std::span<const WarpMap> maps,
+Result<PoseTemplate::Images> PoseTemplate::images_of(std::span<const WarpMap> maps, int level,
                                                      Stream stream) const {
-  const auto made = warped(maps, stream);
+  const auto made = warped(maps, level, stream);
   return made.ok() ? download(made.value(), stream) : made.status();
 }
 
-Result<PoseTemplate::Images> PoseTemplate::framed(std::vector<WarpMap> maps, Stream stream) const {
+Result<PoseTemplate::Images> PoseTemplate::framed(std::vector<WarpMap> maps, int level,
+                                                  Stream stream) const {
   const Size most = most_of(maps);
   for (WarpMap& map : maps) std::tie(map.width, map.height) = std::pair(most.width, most.height);
-  return images_of(maps, stream);
+  return images_of(maps, level, stream);
 }
 
 }  // namespace xcorr

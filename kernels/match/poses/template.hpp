@@ -6,11 +6,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
+#include "match/poses/edge_refine.hpp"
 #include "match/poses/grid.hpp"
 #include "stages/poses/pyramid_down.hpp"
 #include "stages/poses/smooth.hpp"
@@ -39,13 +41,17 @@ class PoseTemplate {
   /// pixels, is decided by what a live template shows now. Errors: invalid_argument, unsupported
   /// (naming what), out_of_memory, device_error.
   /// \param planes  of the picture that are compared
+  /// \param edges   where these are of edges: which
   static Result<PoseTemplate> make(const Device& device, const BankTemplate& t, int planes,
-                                   const PoseRange& range, Size frame, Stream stream);
+                                   const std::optional<EdgeRule>& edges, const PoseRange& range,
+                                   Size frame, Stream stream);
 
   const PoseGrid& grid() const { return grid_; }
   Size size() const { return pyramid_.size; }
   ElementType type() const { return type_; }
   int planes() const { return planes_; }
+  /// Of images of a level.
+  WarpEdges edges(int level) const;
   /// Whether refresh() may make images anew.
   bool is_live() const { return live_ != nullptr; }
   /// Whether enough pixels take part in least squares.
@@ -74,12 +80,14 @@ class PoseTemplate {
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
   const Masking& masking() const { return masking_; }
   const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
+  /// Of edges, in place of smoothed pixels.
+  const EdgePoints& edge_points() const { return edge_points_; }
 
  private:
   /// Images on the device, each of the size `most`: of all of them the first plane, then the next.
   struct Warped {
     Size most;
-    int count = 0;
+    int count = 0, level = 0;
     Block maps, pixels, masks, sums;
 
     std::int64_t plane() const { return count * most.area(); }  ///< its pixels
@@ -106,9 +114,12 @@ class PoseTemplate {
     std::vector<std::shared_ptr<Image>> images;
   };
 
+  void leave_out_rim();
   Status allocate(const BankTemplate& t, Stream stream);
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& picture, Stream stream);
+  /// How many there are of the template itself: edges are those of its luma.
+  int source_planes() const { return edge_rule_ ? 1 : planes_; }
   Status load_plane(int plane, const MatrixView& pixels, Stream stream);
   /// Of the template, that making the images of the top level takes.
   static double samples_of(const PoseGrid& grid);
@@ -135,7 +146,7 @@ class PoseTemplate {
   double likeness(const Images& images, std::size_t other, Shift shift, int stride,
                   double fewest) const;
   /// Of an image and what it looks like half a pixel away.
-  Result<double> likeness_between_pixels(const WarpMap& map, Stream stream) const;
+  Result<double> likeness_between_pixels(const WarpMap& map, int level, Stream stream) const;
   /// Poses away from the first one at which the images of the grid's top level score about what a
   /// part does, the likest first.
   Result<std::vector<OtherPose>> poses_almost_alike(const PoseGrid& grid, Stream stream) const;
@@ -144,14 +155,15 @@ class PoseTemplate {
                                    Stream stream) const;
   /// Whether no pose looks like another one just because details have been lost.
   Result<bool> tells_poses_apart(const PoseGrid& grid, Stream stream) const;
-  Result<Warped> room_for(std::span<const WarpMap> maps, Stream stream) const;
+  /// \param level  of the images, also below
+  Result<Warped> room_for(std::span<const WarpMap> maps, int level, Stream stream) const;
   /// Enqueues making some of the images that there is room for.
   Status warp_template(const Warped& warped, int first, int count, Stream stream) const;
-  Result<Warped> warped(std::span<const WarpMap> maps, Stream stream) const;
+  Result<Warped> warped(std::span<const WarpMap> maps, int level, Stream stream) const;
   Result<Images> download(const Warped& warped, Stream stream) const;
-  Result<Images> images_of(std::span<const WarpMap> maps, Stream stream) const;
+  Result<Images> images_of(std::span<const WarpMap> maps, int level, Stream stream) const;
   /// All of the size of the largest one, so that they have the same centre.
-  Result<Images> framed(std::vector<WarpMap> maps, Stream stream) const;
+  Result<Images> framed(std::vector<WarpMap> maps, int level, Stream stream) const;
 
   // In template_top.cpp.
   Result<bool> share_mask(std::vector<WarpMap>& maps, Stream stream) const;
@@ -163,6 +175,8 @@ class PoseTemplate {
   Device device_;
   ElementType type_ = ElementType::u8;
   int planes_ = 1;
+  std::optional<EdgeRule> edge_rule_;
+  EdgePoints edge_points_;
   TemplatePyramid pyramid_;
   /// Several times the unknowns.
   static constexpr std::int64_t least_aligned = 4 * pose_refine_unknowns;

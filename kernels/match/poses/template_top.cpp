@@ -55,9 +55,11 @@ Rect counted_part(const std::vector<std::uint8_t>& mask, Size size) {
 /// The images' sizes become that of the part in which something counts in all of them, if they
 /// can share their masks.
 Result<bool> PoseTemplate::share_mask(std::vector<WarpMap>& maps, Stream stream) const {
+  // Edges have no masks: where there are none nothing is compared.
+  if (edge_rule_) return false;
   // What full size finds is not scored again.
   if (!round_ && grid_.top() == 0) return false;
-  const auto images = framed(maps, stream);
+  const auto images = framed(maps, grid_.top(), stream);
   if (!images.ok()) return images.status();
   const Size most = images.value().most;
   const auto common = common_mask(images.value().masks, static_cast<std::size_t>(most.area()));
@@ -79,7 +81,7 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
     maps.push_back(top_grid_.map(level, {angle, scale}));
   const auto shared = share_mask(maps, stream);
   if (!shared.ok()) return shared.status();
-  auto made = warped(maps, stream);
+  auto made = warped(maps, level, stream);
   if (!made.ok()) return made.status();
   const auto images = download(made.value(), stream);
   if (!images.ok()) return images.status();

@@ -63,6 +63,8 @@ struct LocalRescore {
     /// The share of an image's pixels that count which may lie outside the frame; its score is that
     /// of the others. Below 0: all of the image lies inside, also what does not count.
     double overhang = -1;
+    /// Of the images, whose template then has one plane, the luma; of the level, or full size.
+    WarpEdges edges = {};
 
     constexpr Features features() const {
       return feature_of(type)
@@ -107,7 +109,8 @@ struct LocalRescore {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, p.plane, p.planes));
-    visit("pyramid", &Buffers::pixels, elements(p.type, p.planes * p.pyramid.area()));
+    visit("pyramid", &Buffers::pixels,
+          elements(p.type, (p.edges.made ? 1 : p.planes) * p.pyramid.area()));
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));

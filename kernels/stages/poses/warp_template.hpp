@@ -10,6 +10,9 @@
 // 1981, a = -1/2); at a whole pixel that is the pixel itself, so an upright image of a level is
 // that of the pyramid. A pixel counts where all that its samples are mixed of counts: so nothing
 // from behind the mask's edge does.
+//
+// Of edges an image has two planes: it is made at full size, and its edges are halved as often as
+// its level says, as those of frames are.
 #pragma once
 
 #include <limits>
@@ -17,6 +20,7 @@
 
 #include "stages/common/four_pixels.hpp"
 #include "stages/common/host_device.hpp"
+#include "stages/image/edges.hpp"
 #include "stages/match/templates.hpp"
 
 namespace xcorr {
@@ -43,6 +47,28 @@ struct WarpMap {
 
   /// More samples would not fit into 32 bits.
   static constexpr int max_log2_samples = 6;
+};
+
+/// Whether images have the planes of edges, and which.
+struct WarpEdges {
+  bool made = false;
+  EdgeRule rule = {};
+  std::int32_t level = 0;  ///< how often they are halved
+  std::int64_t plane = 0;  ///< bytes from one plane of an image to the next
+
+  /// Of an image of the level: the one of full size that its edges are made of, and round it what
+  /// these reach.
+  XCORR_HD WarpMap at_full_size(WarpMap map) const {
+    const int whole = map.level < level ? map.level : level, rest = level - whole;
+    map.level -= whole;
+    map.u_by_x >>= rest;
+    map.u_by_y >>= rest;
+    map.v_by_x >>= rest;
+    map.v_by_y >>= rest;
+    map.width = (map.width << level) + 2 * edge_radius;
+    map.height = (map.height << level) + 2 * edge_radius;
+    return map;
+  }
 };
 
 /// The sums of an image over the pixels that count.
@@ -236,9 +262,10 @@ struct WarpTemplate {
     /// level.
     std::int64_t shift_u = 0, shift_v = 0;
     ElementType type = ElementType::u8;
+    WarpEdges edges = {};
 
     constexpr Features features() const {
-      return feature_of(type).with(Feature::mask, bool(masking));
+      return feature_of(type).with(Feature::mask, bool(masking)).with(Feature::planes, edges.made);
     }
   };
 
@@ -246,9 +273,9 @@ struct WarpTemplate {
     const void* pixels = nullptr;        ///< of the pyramid
     const std::uint8_t* mask = nullptr;  ///< of the pyramid; a halved pixel counts if all four do
     const WarpMap* maps = nullptr;
-    void* images = nullptr;         ///< 0 where they do not count, and past their size
-    std::uint8_t* masks = nullptr;  ///< 1 where they count, 0 elsewhere
-    WarpedTemplateSums* sums = nullptr;
+    void* images = nullptr;              ///< 0 where they do not count, and past their size
+    std::uint8_t* masks = nullptr;       ///< 1 where they count, 0 elsewhere
+    WarpedTemplateSums* sums = nullptr;  ///< of edges those of the first plane
   };
 
   template <class Visit>
@@ -258,7 +285,8 @@ struct WarpTemplate {
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("maps", &Buffers::maps, records<WarpMap>(p.count));
-    visit("images", &Buffers::images, elements(p.type, pixels));
+    visit("images", &Buffers::images,
+          elements(p.type, p.edges.made ? p.edges.plane + pixels : pixels));
     visit("masks", &Buffers::masks, elements(ElementType::u8, pixels));
     visit("sums", &Buffers::sums, records<WarpedTemplateSums>(p.count));
   }

@@ -51,8 +51,7 @@ class Search:
 
     def _options(self, source: str, device: str, whole: bool = False) -> argparse.Namespace:
         """As those of `xcorr pipeline`; with `whole` also what is as it would be without."""
-        upright = self.match_on == "edges"  # those are not turned or resized
-        angles, scales = ((0.0, 0.0), (1.0, 1.0)) if upright else (self.angles, self.scales)
+        angles, scales = self.angles, self.scales
         return argparse.Namespace(
             input=source, method="ccoeff-normed", match_on=self.match_on, threshold=self.threshold, max_peaks=self.peaks,
             device=device, tracker=self.track, show=False, save=None,

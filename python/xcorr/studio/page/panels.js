@@ -138,7 +138,6 @@ export class Settings {
 
   // As the server has them, which another page may have changed. A slider that moves stays where the hand is.
   update({threshold, angles, scales, peaks, ...choices}) {
-    for (const id of ["angles", "smallest", "largest"]) get(id).disabled = choices.match_on === "edges";
     if (performance.now() - (this.sent ?? -1000) < 400) return;
     const values = {threshold, angles: angles[1], smallest: scales[0], largest: scales[1], peaks};
     for (const [id, value] of Object.entries(values)) {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The edges of turned templates, bit for bit: those of the turned picture at full size, by the
+// oracle of both stages, and their means.
+#include "match/poses/grid.hpp"
+#include "oracle/oracle.hpp"
+#include "posed_scene.hpp"
+#include "select/select.hpp"
+#include "stages/match/mask.hpp"
+#include "stages/poses/pyramid_down.hpp"
+
+namespace api {
+namespace {
+
+/// A template and its mask, halved once.
+struct Pyramid {
+  TemplatePyramid sizes{{37, 41}, 1};
+  std::vector<std::uint8_t> pixels, mask;
+
+  Pyramid() {
+    const Bytes noise = random_image<std::uint8_t>(sizes.size, 5);
+    const Texture waves(1);
+    for (int y = 0; y < 41; ++y)
+      for (int x = 0; x < 37; ++x) {
+        pixels.push_back(
+            static_cast<std::uint8_t>(std::clamp(waves(x, y) + noise.at(x, y) / 16.0, 0.0, 255.0)));
+        mask.push_back(std::hypot(x - 20, y - 19) < 17);
+      }
+    for (int y = 0; y < 20; ++y)
+      for (int x = 0; x < 18; ++x) {
+        const auto at = [&](int k) { return (2 * y + k / 2) * 37 + 2 * x + k % 2; };
+        pixels.push_back(mean_of_four(pixels[at(0)], pixels[at(1)], pixels[at(2)], pixels[at(3)]));
+        mask.push_back(mask[at(0)] & mask[at(1)] & mask[at(2)] & mask[at(3)]);
+      }
+  }
+};
+
+/// Both planes of an image, one after the other, by the definition.
+std::vector<std::uint8_t> defined(const Pyramid& from, const WarpMap& map, const WarpEdges& edges) {
+  const WarpMap whole = edges.at_full_size(map);
+  const Size size{whole.width, whole.height};
+  const stage::WarpTemplate::Problem warp{from.sizes, Masking{1, 1}, size};
+  std::vector<std::uint8_t> luma(size.area()), counts(size.area());
+  WarpedTemplateSums sums;
+  EXPECT_TRUE(
+      oracle::variant_for<stage::WarpTemplate>(warp)
+          .value()
+          ->launch(
+              warp, Device(),
+              {{}, from.pixels.data(), from.mask.data(), &whole, luma.data(), counts.data(), &sums},
+              nullptr)
+          .ok());
+  const auto inner = inset_mask(counts, size, edge_radius);
+  stage::Edges::Problem made;
+  made.size = size;
+  made.region = {0, 0, size.width, size.height};
+  made.pitch = made.edge_pitch = size.width;
+  made.edge_plane = size.area();
+  made.rule = edges.rule;
+  made.masked = true;
+  std::vector<std::uint8_t> planes(2 * size.area());
+  EXPECT_TRUE(oracle::variant_for<stage::Edges>(made)
+                  .value()
+                  ->launch(made, Device(), {{}, luma.data(), inner.data(), planes.data()}, nullptr)
+                  .ok());
+  std::vector<std::uint8_t> image;
+  for (int plane = 0; plane < 2; ++plane) {
+    // Means of means of four, each rounded.
+    std::function<int(int, int, int)> mean = [&](int x, int y, int level) -> int {
+      if (level == 0)
+        return planes[plane * size.area() + (y + edge_radius) * size.width + x + edge_radius];
+      return (mean(2 * x, 2 * y, level - 1) + mean(2 * x + 1, 2 * y, level - 1) +
+              mean(2 * x, 2 * y + 1, level - 1) + mean(2 * x + 1, 2 * y + 1, level - 1) + 2) /
+             4;
+    };
+    for (int y = 0; y < map.height; ++y)
+      for (int x = 0; x < map.width; ++x)
+        image.push_back(static_cast<std::uint8_t>(mean(x, y, edges.level)));
+  }
+  return image;
+}
+
+TEST(EdgeImages, AreTheDefinition) {
+  const Pyramid from;
+  const PoseRange range{.angle_extent = 360, .scale_min = 0.4, .scale_max = 1.6};
+  for (const int level : {0, 1, 2}) {
+    const PoseGrid grid(range, {29, 33}, false, 0, level, 1);
+    std::vector<WarpMap> maps;
+    for (int i = 0; i < 5; ++i)
+      maps.push_back(grid.map(level, {i * grid.angles(level) / 5, i * grid.scales(level) / 5}));
+    const Size most = grid.most(level);
+    for (const bool doubled : {false, true}) {
+      stage::WarpTemplate::Problem p{from.sizes, Masking{1, 1}, most, 5};
+      p.edges = {true, {36000, doubled, !doubled}, level, 5 * most.area()};
+      std::vector<std::uint8_t> images(2 * 5 * most.area()), masks(5 * most.area());
+      std::vector<WarpedTemplateSums> sums(5);
+      const auto variant = select_variant<stage::WarpTemplate>(p, Device{Backend::cpu});
+      ASSERT_TRUE(variant.ok());
+      ASSERT_TRUE(variant.value()
+                      ->launch(p, Device{Backend::cpu},
+                               {{},
+                                from.pixels.data(),
+                                from.mask.data(),
+                                maps.data(),
+                                images.data(),
+                                masks.data(),
+                                sums.data()},
+                               nullptr)
+                      .ok());
+      for (int i = 0; i < 5; ++i) {
+        const auto expected = defined(from, maps[i], p.edges);
+        EXPECT_TRUE(std::ranges::any_of(expected, [](int value) { return value != no_edge; }));
+        std::size_t at = 0;
+        for (int plane = 0; plane < 2; ++plane)
+          for (int y = 0; y < most.height; ++y)
+            for (int x = 0; x < most.width; ++x) {
+              const bool is_in = x < maps[i].width && y < maps[i].height;
+              const std::int64_t place = i * most.area() + std::int64_t{y} * most.width + x;
+              ASSERT_EQ(images[plane * 5 * most.area() + place], is_in ? expected[at] : no_edge)
+                  << level << ' ' << i << ' ' << plane << ' ' << x << ' ' << y;
+              EXPECT_EQ(masks[place], is_in);
+              at += is_in;
+            }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace api
