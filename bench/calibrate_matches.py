@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether the confidence of matches is what it says it is: of the places with a confidence of p, is a share of p right?
 
-    calibrate_matches.py [--cases=170] [--angles=30] [--csv=FILE] [PHOTOGRAPH...]
-    calibrate_matches.py --fit
+    calibrate_matches.py [--match-on=edges] [--cases=170] [--angles=30] [--csv=FILE] [PHOTOGRAPH...]
+    calibrate_matches.py [--match-on=edges] --fit
 
 Parts are looked for in frames made of the photographs, see matching/cases.py: in so many of each photograph. Without
 photographs those of scikit-image. Prints a table, and the slope and the offset of a logistic regression of what was
@@ -24,7 +24,7 @@ from matching import cases
 from posing import images
 from reliability import bins, odds, regression
 
-FLOOR, MOST = 0.3, 0.999  # of similarities, as in the library
+FLOORS, MOST = {'luma': 0.3, 'edges': 0.2}, 0.999  # of similarities, as in the library
 SURE = 0.6
 
 
@@ -43,28 +43,38 @@ def made(number, name, known, count):
         yield rng, cases.make(rng, known[name], others)
 
 
-def said(rng, case, angles):
+def matched(case, **settings):
+    """Its peaks; none where the template has too few edges."""
+    try:
+        return xcorr.Matcher([case.template], device='cpu', **settings).match(case.frame)
+    except ValueError as error:
+        if 'too few edges' not in str(error):
+            raise
+        return np.empty(0, xcorr.PEAK)
+
+
+def said(rng, case, options):
     """(confidence, whether the place is right) of all peaks."""
-    poses = xcorr.Poses(angle_start=-angles / 2, angle_extent=angles) if angles else None
-    matcher = xcorr.Matcher([case.template], device='cpu', threshold=-1, max_peaks=case.max_peaks, min_confidence=0,
-                            poses=poses)
-    peaks = matcher.match(case.frame)
+    poses = xcorr.Poses(angle_start=-options.angles / 2, angle_extent=options.angles) if options.angles else None
+    peaks = matched(case, threshold=-1, max_peaks=case.max_peaks, min_confidence=0, poses=poses,
+                    match_on=options.match_on)
     return np.stack([peaks['confidence'], case.right(rng, peaks)], axis=1)
 
 
-def measured(rng, case):
+def measured(rng, case, match_on):
     """(what the confidence of a peak depends on, whether the place is right) of all peaks."""
-    matcher = xcorr.Matcher([case.template], device='cpu', threshold=FLOOR, max_peaks=case.max_peaks + 1)
-    peaks = matcher.match(case.frame)
-    other = peaks['closeness'][case.max_peaks] if len(peaks) > case.max_peaks else FLOOR
+    floor = FLOORS[match_on]
+    peaks = matched(case, threshold=floor, max_peaks=case.max_peaks + 1, match_on=match_on)
+    other = peaks['closeness'][case.max_peaks] if len(peaks) > case.max_peaks else floor
     peaks = peaks[:case.max_peaks]
     peak = np.arctanh(np.minimum(peaks['closeness'], MOST))
     lead = np.maximum(peak - np.arctanh(min(other, MOST)), 0)
     return np.stack([peak, np.sqrt(lead), case.right(rng, peaks)], axis=1)
 
 
-def fit(known, count):
-    rows = {name: np.concatenate([measured(*each) for each in made(number, name, known, count)])
+def fit(known, options):
+    rows = {name: np.concatenate([measured(*each, options.match_on)
+                                  for each in made(number, name, known, options.cases)])
             for number, name in enumerate(known)}
     peak, lead, right = np.concatenate(list(rows.values())).T
     print('weights of peak and lead, offset:', *(f'{weight:.2f}' for weight in regression(right, peak, lead)))
@@ -77,7 +87,7 @@ def fit(known, count):
 
 
 def calibrate(known, options):
-    rows = [said(*each, options.angles) for number, name in enumerate(known)
+    rows = [said(*each, options) for number, name in enumerate(known)
             for each in made(number, name, known, options.cases)]
     confidence, right = np.concatenate(rows).T
     slope, offset = regression(right, odds(confidence))
@@ -97,13 +107,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('photographs', nargs='*', metavar='PHOTOGRAPH', help='two or more, 100 x 100 or larger')
     parser.add_argument('--cases', type=int, default=170, help='of each photograph, default 170')
+    parser.add_argument('--match-on', choices=FLOORS, default='luma', help='default luma')
     parser.add_argument('--angles', type=float, default=0, help='degrees that are searched, about upright; default 0')
     parser.add_argument('--fit', action='store_true')
     parser.add_argument('--csv', default=os.devnull, metavar='FILE', help='write there the table')
     options = parser.parse_args()
     known = photographs(options.photographs)
     if options.fit:
-        fit(known, options.cases)
+        fit(known, options)
     else:
         calibrate(known, options)
     return 0

@@ -98,8 +98,8 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
   if (asked.search.min_confidence >= 0 && !done.search.follows() &&
       done.search.match.min_confidence < 0)
     warnings.push_back(
-        "'min-confidence' has no effect: without 'track' places have a confidence with "
-        "method=ccoeff-normed, match-on=luma and fewer than 1024 'max-peaks' only");
+        "'min-confidence' has no effect: without 'track' places have a confidence by "
+        "method=ccoeff-normed on luma and on edges, with fewer than 1024 'max-peaks'");
   add_those_of_videos(*done.template_set, warnings);
   if (asked.search.tracking.by_filter() && luma_type(format) != xcorr::ElementType::u8)
     warnings.push_back(std::string("Filters need frames of 8 bits, not ") +

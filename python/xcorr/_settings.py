@@ -139,7 +139,7 @@ class Settings:
         Bytes for all that is made of templates; the same. 0: any.
     min_confidence : float
         How sure it must be that a peak's place is right, 0 to 1; others are not reported. From 0 on peaks have a
-        ``confidence``, by the method "ccoeff-normed" on luma; below 0 it is -1.
+        ``confidence``, by the method "ccoeff-normed" on luma and on edges; below 0 it is -1.
     """
 
     method: Method = "ccoeff-normed"

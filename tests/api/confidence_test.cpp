@@ -184,6 +184,19 @@ TEST_F(ConfidenceTest, FlatFramesHaveNone) {
   EXPECT_GT(found[0].confidence, 0.5);
 }
 
+TEST_F(ConfidenceTest, OnEdgesToo) {
+  settings.match_on = MatchOn::edges;
+  const auto one = peaks(with_copies(1)), of_twelve = peaks(with_copies(12));
+  ASSERT_EQ(one.size(), 1u);
+  ASSERT_EQ(of_twelve.size(), 1u);
+  EXPECT_GT(one[0].confidence, 0.95);
+  EXPECT_LT(of_twelve[0].confidence, 0.25);
+  settings.threshold = 0.1;
+  const auto absent = peaks(background);
+  ASSERT_EQ(absent.size(), 1u);
+  EXPECT_LT(absent[0].confidence, 0.5);
+}
+
 TEST_F(ConfidenceTest, AtPosesToo) {
   settings.poses.angle_start = -20;
   settings.poses.angle_extent = 40;
@@ -238,6 +251,11 @@ TEST_F(ConfidenceTest, SettingsThatCannotBe) {
   settings.method = Method::sqdiff_normed;
   EXPECT_EQ(code(), Code::unsupported);
   EXPECT_FALSE(has_confidence(settings));
+  settings.match_on = MatchOn::color;
+  EXPECT_FALSE(has_confidence(settings));
+  settings.match_on = MatchOn::edges;
+  EXPECT_TRUE(has_confidence(settings));
+  settings.match_on = MatchOn::luma;
   settings.min_confidence = -1;
   EXPECT_EQ(code(), Code::ok);
 }

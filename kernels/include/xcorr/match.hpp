@@ -127,8 +127,8 @@ struct MatchSettings {
 
   /// How sure it must be that a peak's place is right, up to 1; others are not reported. From 0 on
   /// peaks have a confidence; below 0, the default, they have none. It needs ccoeff_normed on luma
-  /// and max_peaks of at most 1023, and it costs the search for one more peak, down to a similarity
-  /// of 0.3: see docs/confidence.md.
+  /// or edges, and max_peaks of at most 1023. It costs the search for one more peak, down to a
+  /// similarity of 0.3 or 0.2: see docs/confidence.md.
   double min_confidence = -1;
 
   bool operator==(const MatchSettings&) const = default;
