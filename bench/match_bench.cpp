@@ -7,6 +7,7 @@
 //               [--frame=PGM [--template=PGM...]] [--mask=none|disc] [--peaks=FILE]
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
 //               [--max-peaks=N] [--threshold=SCORE] [--bits=N] [--matchers=N]
+//               [--match-on=luma|color|edges] [--pixels=gray|rgb|nv12]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the image --frame, such as a photograph (matches.py goes
@@ -14,7 +15,8 @@
 // only case; its `side` is the first template's width. --mask=disc: what counts of a template is
 // the inscribed ellipse. --peaks writes what the last case found, as CSV. --bits, 9 to 16: pixels
 // of so many bits in words of 16, the bytes with random bits below them. --angles (degrees),
-// --scales, --levels and --exhaustive search poses, see PoseRange.
+// --scales, --levels and --exhaustive search poses, see PoseRange. --pixels: how those of frames
+// lie; a photograph in colour is a PPM.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host; with
@@ -48,6 +50,8 @@ struct Options {
   int max_peaks = 1;
   double threshold = MatchSettings().threshold;
   int bits = 8, matchers = 1;
+  MatchOn match_on = MatchOn::luma;
+  Pixels pixels = Pixels::gray;
   std::string frame;
   std::vector<std::string> templates;
   std::string peaks;
@@ -95,6 +99,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
   settings.poses = options.poses;
   settings.max_peaks = options.max_peaks;
   settings.threshold = options.threshold;
+  settings.match_on = options.match_on;
   std::vector<Matcher> matchers;
   for (int i = 0; i < options.matchers; ++i) {
     matchers.push_back(require(Matcher::create(device)));
@@ -118,13 +123,22 @@ void bench(const Device& device, const Options& options, const std::string& kern
     for (Matcher& matcher : matchers) require(matcher.collect(peaks));
   };
   const double stream = median_time(options.seconds, match_many) / turns / options.matchers;
-  std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu,%s,%s\n", name_of(device.backend),
+  constexpr const char* compared[] = {"luma", "color", "edges"};
+  constexpr const char* layouts[] = {"gray", "rgb", "nv12"};
+  std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu,%s,%s,%s,%s\n", name_of(device.backend),
               device.name.c_str(), matchers.front().kernel().c_str(), size.width, size.height, side,
               templates.size(), latency, stream, peaks.size(),
               options.frame.empty() ? "random bytes" : options.frame.c_str(),
-              options.disc ? "disc" : "none");
+              options.disc ? "disc" : "none", compared[int(options.match_on)],
+              layouts[int(image.layout)]);
   std::fflush(stdout);
   if (!options.peaks.empty()) write_peaks(options.peaks, peaks);
+}
+
+/// The image of a file, as pixels that are asked for.
+Image frame_of(const Options& options) {
+  Image image = require(read_pgm(options.frame));
+  return options.pixels == Pixels::nv12 ? to_nv12(image) : deepened(image, options.bits);
 }
 
 void bench_files(const Device& device, const Options& options, const std::string& kernel) {
@@ -134,7 +148,7 @@ void bench_files(const Device& device, const Options& options, const std::string
     images.push_back(deepened(require(read_pgm(path)), options.bits));
     views.push_back(images.back().view());
   }
-  bench(device, options, kernel, deepened(require(read_pgm(options.frame)), options.bits), views);
+  bench(device, options, kernel, frame_of(options), views);
 }
 
 std::string name_of(Size size, int side, int count) {
@@ -149,6 +163,14 @@ std::pair<double, double> pair_of(const std::string& text) {
   if (end >= text.size() || text[end] != ',')
     fail({Code::invalid_argument, "not two numbers: " + text});
   return {first, std::stod(text.substr(end + 1))};
+}
+
+/// The value of an enumeration by its name, among all in order.
+template <class T>
+T one_of(const std::string& text, std::initializer_list<const char*> names) {
+  const auto* const found = std::ranges::find(names, text);
+  if (found == names.end()) fail({Code::invalid_argument, "unknown: " + text});
+  return static_cast<T>(found - names.begin());
 }
 
 Options parse(int argc, char** argv) {
@@ -181,6 +203,10 @@ Options parse(int argc, char** argv) {
       options.threshold = std::stod(arg.substr(12));
     else if (arg.starts_with("--bits="))
       options.bits = std::clamp(std::stoi(arg.substr(7)), 8, 16);
+    else if (arg.starts_with("--match-on="))
+      options.match_on = one_of<MatchOn>(arg.substr(11), {"luma", "color", "edges"});
+    else if (arg.starts_with("--pixels="))
+      options.pixels = one_of<Pixels>(arg.substr(9), {"gray", "rgb", "nv12"});
     else if (arg.starts_with("--matchers="))
       options.matchers = std::max(1, std::stoi(arg.substr(11)));
     else if (arg.starts_with("--max-peaks="))
@@ -209,7 +235,8 @@ void bench_image(const Device& device, const Options& options, const std::string
 
 void bench_random(const Device& device, const Options& options, const std::string& kernel) {
   for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}})
-    bench_image(device, options, kernel, deepened(random_image(size), options.bits));
+    bench_image(device, options, kernel,
+                deepened(random_image(size, options.pixels), options.bits));
 }
 
 }  // namespace
@@ -219,13 +246,13 @@ int main(int argc, char** argv) {
   const Device device = require(open_device(options.backend));
   require(make_current(device));
   std::puts(
-      "backend,device,kernel,width,height,side,templates,latency_ms,stream_ms,peaks,content,mask");
+      "backend,device,kernel,width,height,side,templates,latency_ms,stream_ms,peaks,content,mask,"
+      "match_on,pixels");
   for (const std::string& kernel : options.kernels)
     if (options.frame.empty())
       bench_random(device, options, kernel);
     else if (options.templates.empty())
-      bench_image(device, options, kernel,
-                  deepened(require(read_pgm(options.frame)), options.bits));
+      bench_image(device, options, kernel, frame_of(options));
     else
       bench_files(device, options, kernel);
 }

@@ -95,8 +95,8 @@ std::optional<Candidate> choice(const Problem& problem, Backend backend,
 /// In this order: a variant that wins in any case; measurements of whole matches; a variant without
 /// surfaces; the best one for the products alone.
 template <class Able>
-std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backend,
-                                           const std::vector<MatchKernel>& kernels, Able able) {
+std::optional<MatchKernel> choice_of_all(const Problem& problem, Backend backend,
+                                         const std::vector<MatchKernel>& kernels, Able able) {
   if (auto best = winner(problem, kernels, able)) return best;
   for (const bool any_form : {false, true})
     if (auto best = quickest_measured(problem, backend, true, any_form, kernels, able)) return best;
@@ -108,6 +108,16 @@ std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backe
   if (auto best = highest_ranked(kernels, is_able_as(true)); best && (*best)->rank >= 0)
     return best;
   return choice(problem, backend, kernels, is_able_as(false));
+}
+
+/// For windows a variant without surfaces wherever there is one: theirs were not measured.
+template <class Able>
+std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backend,
+                                           const std::vector<MatchKernel>& kernels, Able able) {
+  const auto searches = [&](const MatchKernel& kernel) { return kernel.search && able(kernel); };
+  return problem.own_lefts && std::ranges::any_of(kernels, searches)
+             ? choice_of_all(problem, backend, kernels, searches)
+             : choice_of_all(problem, backend, kernels, able);
 }
 
 /// The type in which the kernel can write a match's products, or nothing if it cannot do the
