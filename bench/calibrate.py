@@ -20,13 +20,13 @@ import tempfile
 import numpy as np
 
 from compare import machine
+from reliability import bins, odds, regression
 from tracking import sequences
 from tracking.element import Element
 from tracking.measures import WRONG, overlaps
 
 TRACKERS = ('template', 'filter')
 MISTAKEN = 0.85  # what follows so sure a mistake says nothing: something else has been learnt
-BINS = 10  # of confidence, for the CSV
 
 
 def write_pgm(path, photograph):
@@ -74,30 +74,6 @@ def samples(tracker, folders):
     return np.concatenate(said), np.concatenate(right)
 
 
-def odds(confidence):
-    """Their logarithm."""
-    confidence = np.clip(confidence, 1e-6, 1 - 1e-6)
-    return np.log(confidence / (1 - confidence))
-
-
-def regression(x, right):
-    """(slope, offset) of the logistic function that makes what was seen the most likely, by Newton's method."""
-    rows, weights = np.stack([x, np.ones_like(x)], axis=1), np.array([1.0, 0.0])
-    for _ in range(50):
-        share = 1 / (1 + np.exp(-rows @ weights))
-        hessian = (rows * (share * (1 - share))[:, None]).T @ rows
-        weights += np.linalg.solve(hessian, rows.T @ (right - share))
-    return weights
-
-
-def bins(said, right):
-    """For each that has places: how many, their mean confidence, the share that is right."""
-    which = np.minimum((said * BINS).astype(int), BINS - 1)
-    for index in np.unique(which):
-        here = which == index
-        yield here.sum(), said[here].mean(), right[here].mean()
-
-
 def make(program, count, photographs, folder):
     """The folders of the sequences."""
     grey = [folder / f'{i}.pgm' for i in range(len(photographs))]
@@ -124,7 +100,7 @@ def run(options, file):
         folders = make(options.made, options.count, options.photographs, pathlib.Path(folder))
         for name in TRACKERS:
             said, right = samples(name, folders)
-            slope, offset = regression(odds(said), right)
+            slope, offset = regression(right, odds(said))
             print(f'{name}: {len(said)} places, {right.mean():.3f} right; slope {slope:.2f}, offset {offset:.2f}',
                   flush=True)
             for places_there, confidence, share in bins(said, right):

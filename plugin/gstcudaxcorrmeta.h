@@ -69,7 +69,7 @@ G_BEGIN_DECLS
  *     the frame: for an upright template they begin with @x - 0.5 and @y - 0.5
  * @score: the method's score at the whole-pixel position; when @inverted, for the template with
  *     inverted contrast; when @lost, that of a black template window
- * @confidence: with `track`, how sure the place is, 0 to 1; 0 when @lost; else -1
+ * @confidence: with `track` or `min-confidence`, how sure the place is, 0 to 1; 0 when @lost; else -1
  * @similarity: without `track`, how close the match is, 0 to 1, 1 for an identical copy; else -1
  * @inverted: %TRUE if the match has the opposite contrast, dark where the template is bright
  * @lost: %TRUE if the track was not detected in this frame: the place is the last one known

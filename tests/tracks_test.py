@@ -210,7 +210,7 @@ class Calibration(unittest.TestCase):
 
     def test_regression(self):
         x = np.linspace(-3, 3, 50)
-        np.testing.assert_allclose(calibrate.regression(x, 1 / (1 + np.exp(1 - 2 * x))), [2, -1])
+        np.testing.assert_allclose(calibrate.regression(1 / (1 + np.exp(1 - 2 * x)), x), [2, -1])
         np.testing.assert_allclose(calibrate.odds(1 / (1 + np.exp(-x))), x)
 
     def test_program(self):

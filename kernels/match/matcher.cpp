@@ -9,6 +9,7 @@
 
 #include "device/memory_limit.hpp"
 #include "match/bank.hpp"
+#include "match/confidence.hpp"
 #include "match/image.hpp"
 #include "match/plan.hpp"
 #include "match/poses/plan.hpp"
@@ -54,6 +55,7 @@ struct __attribute__((visibility("hidden"))) Matcher::Impl {
   std::vector<BankTemplate> bank;
   Tuner tuner;
   std::size_t bytes = 0;          ///< of the plan
+  MatchSettings asked;            ///< the plan's may find more
   std::optional<AnyPlan> plan;    ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
   std::optional<MatchPlan> score_plan;  ///< score()'s, of the template `scoring`
@@ -151,20 +153,24 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
     return {Code::unsupported,
             "overhang: what sticks out of the frame is searched by the CPU only"};
   if (Status s = check_planes(impl_->bank, settings); !s.ok()) return s;
+  const MatchSettings search = search_for_confidence(settings);
   auto& plan = impl_->plan;
-  if (plan && type_of(*plan) == type && frame_of(*plan) == frame && adopt(*plan, settings))
+  if (plan && type_of(*plan) == type && frame_of(*plan) == frame && adopt(*plan, search)) {
+    impl_->asked = settings;
     return {};
+  }
   // Checked even if there are no templates to match.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
   const auto make = [&] {
     const MemoryLimit limit(settings.budget.max_memory);
-    auto made = impl_->make_plan(type, frame, settings);
+    auto made = impl_->make_plan(type, frame, search);
     if (made.ok()) impl_->bytes = limit.used();
     return made;
   };
   auto made = make();
   if (!made.ok()) return impl_->heeded(made.status());
   plan = std::move(made.value());
+  impl_->asked = settings;
   impl_->score_plan.reset();
   return {};
 } catch (const std::exception& thrown) {
@@ -215,8 +221,9 @@ Status Matcher::collect(std::vector<Peak>& peaks) try {
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
   std::visit([&](const auto& plan) { plan.collect(peaks); }, *impl_->plan);
-  const MatchSettings& settings = settings_of(*impl_->plan);
-  if (settings.best_template) keep_best_templates(peaks, settings.poses.max_overlap);
+  const MatchSettings& asked = impl_->asked;
+  keep_sure(peaks, asked);
+  if (asked.best_template) keep_best_templates(peaks, asked.poses.max_overlap);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);

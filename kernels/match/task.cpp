@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "match/confidence.hpp"
 #include "match/image.hpp"
 #include "match/prefilter.hpp"
 
@@ -45,6 +46,7 @@ Status check_settings(const MatchSettings& s) {
       near && !(std::isfinite(near->angle) && near->turn >= 0 && near->scale > 0 &&
                 std::isfinite(near->scale) && near->growth >= 0))
     return bad("the vicinity of poses must have a finite angle and scale and no negative reach");
+  if (Status status = check_confidence(s); !status.ok()) return status;
   return Prefilter::check(s.prefilter_sigma);
 }
 

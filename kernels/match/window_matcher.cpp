@@ -11,6 +11,7 @@
 #include <tbb/task_arena.h>
 
 #include "match/bank.hpp"
+#include "match/confidence.hpp"
 #include "match/task.hpp"
 #include "match/window_batch.hpp"
 
@@ -68,7 +69,8 @@ struct __attribute__((visibility("hidden"))) WindowMatcher::Impl {
   bool prepared = false;
   ElementType type = ElementType::u8;
   Size frame;
-  MatchSettings settings;
+  MatchSettings asked;     ///< of each window
+  MatchSettings settings;  ///< which may find more
 
   std::size_t count = 0;  ///< of windows, of the last frame enqueued
   std::vector<Single> singles;
@@ -154,13 +156,17 @@ Status WindowMatcher::prepare(ElementType type, Size frame, const MatchSettings&
   used.poses.max_overlap = settings.poses.max_overlap;
   used.best_template = false;
   if (Status s = check_task(type, frame, used); !s.ok()) return s;
-  if (impl_->prepared && type == impl_->type && frame == impl_->frame && used == impl_->settings)
+  const MatchSettings asked = std::exchange(used, search_for_confidence(used));
+  if (impl_->prepared && type == impl_->type && frame == impl_->frame && used == impl_->settings) {
+    impl_->asked = asked;
     return {};
+  }
   if (Status s = check_matching_name(impl_->device, used.kernel); !s.ok()) return s;
   impl_->forget_windows();
   impl_->batches.clear();
   impl_->type = type;
   impl_->frame = frame;
+  impl_->asked = asked;
   impl_->settings = used;
   impl_->prepared = true;
   return {};
@@ -317,6 +323,7 @@ Status WindowMatcher::collect(std::vector<std::vector<Peak>>& peaks) try {
     auto found = batch.together->collect();
     for (std::size_t i = 0; i < found.size(); ++i) peaks[batch.numbers[i]] = std::move(found[i]);
   }
+  for (std::vector<Peak>& found : peaks) keep_sure(found, impl_->asked);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);

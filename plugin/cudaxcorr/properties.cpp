@@ -242,9 +242,10 @@ std::vector<Property> track_rows() {
                   "without a detection (0: never)",
                   0, INT_MAX, XCORR_AT(search.tracking.forget_after)),
       Rows::number("min-confidence", "Minimum confidence",
-                   "With 'track', how sure it must be that a place is the target's, or "
-                   "the target is reported as lost",
-                   0, 1, XCORR_AT(search.tracking.min_confidence), controllable),
+                   "How sure it must be that a place is right, or it is not reported; with "
+                   "'track', or the target is reported as lost (-1: with 'track' 0.4, "
+                   "else places have no confidence)",
+                   -1, 1, XCORR_AT(search.min_confidence), controllable),
       Rows::number("track-angle", "Track angle",
                    "With 'track' and where angles or scales are searched: degrees that a "
                    "target turns from one frame to the next at most, from any angle (0: "

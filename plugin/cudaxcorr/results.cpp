@@ -37,6 +37,7 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
   const bool is_there = peak.template_index < result.template_set.size();
   const LoadedImage& image = is_there ? result.template_set[peak.template_index] : gone;
   const xcorr::Pose& pose = peak.pose;
+  const double similarity = std::clamp(peak.similarity, 0.0, 1.0);
   GstStructure* made =
       gst_structure_new(name,                                                       //
                         "template", G_TYPE_UINT, peak.template_index,               //
@@ -58,10 +59,12 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
                         "scale", G_TYPE_DOUBLE, pose.scale,                         //
                         "score", G_TYPE_DOUBLE, peak.score,                         //
                         target.id ? "confidence" : "similarity", G_TYPE_DOUBLE,     //
-                        target.confidence,                                          //
+                        target.id ? target.confidence : similarity,                 //
                         "inverted", G_TYPE_BOOLEAN, gboolean{peak.inverted},        //
                         "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
                         "state", G_TYPE_STRING, name_of(target.state), nullptr);
+  if (!target.id && peak.confidence >= 0)
+    gst_structure_set(made, "confidence", G_TYPE_DOUBLE, peak.confidence, nullptr);
   GValue corners = corners_value(pose);
   gst_structure_take_value(made, "corners", &corners);
   if (target.candidate) {

@@ -83,6 +83,19 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   return xcorr::status_of(thrown);
 }
 
+namespace {
+
+/// Of targets or, where they can have one, of other places.
+void set_min_confidence(SearchSettings& search) {
+  if (search.min_confidence < 0) return;
+  if (search.follows())
+    search.tracking.min_confidence = search.min_confidence;
+  else if (xcorr::has_confidence(search.match))
+    search.match.min_confidence = search.min_confidence;
+}
+
+}  // namespace
+
 /// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
 /// they have none; without templates, if detections are followed; with what targets are followed
 /// by.
@@ -91,6 +104,7 @@ Task Analyser::possible(Task task) const {
   if (task.search.match.match_on == xcorr::MatchOn::edges) task.search.match.min_contrast = 0;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
+  set_min_confidence(task.search);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
   task.search.match.min_contrast *= levels_of_gray(format_);
@@ -186,7 +200,8 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   if (auto status = parts_->search.finish(peaks); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks)
     targets.push_back(
-        {peak, 0, xcorr::TrackState::none, false, std::clamp(peak.similarity, 0.0, 1.0)});
+        {peak, 0, xcorr::TrackState::none, false,
+         peak.confidence < 0 ? std::clamp(peak.similarity, 0.0, 1.0) : peak.confidence});
   kernel_ = parts_->search.kernel();
   return {};
 }

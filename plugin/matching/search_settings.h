@@ -16,8 +16,8 @@ inline void match_on_luma(xcorr::MatchSettings& match) {
   if (!xcorr::info(match.method).centred) match.polarity = xcorr::Polarity::same;
 }
 
-/// Without what not all frames and templates can do, of which the first frame tells: upright, inside
-/// the frame, by luma.
+/// Without what not all frames and templates can do, of which the first frame tells: upright,
+/// inside the frame, by luma.
 inline xcorr::MatchSettings without_demands(xcorr::MatchSettings match) {
   match.poses = {};
   match.overhang = 0;
@@ -28,6 +28,9 @@ inline xcorr::MatchSettings without_demands(xcorr::MatchSettings match) {
 struct SearchSettings {
   xcorr::MatchSettings match;
   xcorr::TrackSettings tracking;
+  /// How sure places must be, with tracks or without. Below 0: as sure as is usual for tracks, and
+  /// of other places it is not asked.
+  double min_confidence = -1;
   int max_targets = 64;  ///< of detections with one label
   unsigned async_depth = 1;
 

@@ -95,11 +95,11 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
   if (has_thresholds && done.search.tracking.enabled)
     warnings.push_back(
         "With 'track' the thresholds of single templates have no effect, 'threshold' has");
-  if (const xcorr::TrackSettings& tracking = asked.search.tracking;
-      !tracking.enabled && tracking.min_confidence != xcorr::TrackSettings().min_confidence)
+  if (asked.search.min_confidence >= 0 && !done.search.follows() &&
+      done.search.match.min_confidence < 0)
     warnings.push_back(
-        "'min-confidence' has no effect without 'track': places have no confidence then, only a "
-        "similarity, of which 'threshold' is the least");
+        "'min-confidence' has no effect: without 'track' places have a confidence by "
+        "method=ccoeff-normed on luma and on edges, with fewer than 1024 'max-peaks'");
   add_those_of_videos(*done.template_set, warnings);
   if (asked.search.tracking.by_filter() && luma_type(format) != xcorr::ElementType::u8)
     warnings.push_back(std::string("Filters need frames of 8 bits, not ") +

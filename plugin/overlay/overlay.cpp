@@ -80,7 +80,7 @@ const FieldProperties<Settings>& properties() {
       Rows::flag("show-id", "Show ID", "Write the track's number, if there is one",
                  XCORR_AT(look.show_id)),
       Rows::flag("show-score", "Show score",
-                 "Write the score and, for tracks, the confidence in percent",
+                 "Write the score and, where there is one, the confidence in percent",
                  XCORR_AT(look.show_score)),
       Rows::count("trail-length", "Trail length",
                   "Analysed frames whose places make a track's trail (0: no trail)", 0, 10000,

@@ -63,7 +63,7 @@ std::string text_of(const Mark& mark, const Look& look) {
   if (look.show_score && !mark.lost) {
     gchar score[G_ASCII_DTOSTR_BUF_SIZE];
     add(g_ascii_formatd(score, sizeof score, "%.2f", mark.score));
-    if (mark.id) add(std::to_string(std::lround(100 * mark.confidence)) + "%");
+    if (mark.confidence >= 0) add(std::to_string(std::lround(100 * mark.confidence)) + "%");
   }
   if (!text.empty()) add(mark.state);
   return text;

@@ -40,6 +40,7 @@ nb::dict peak_fields() {
       .add("closeness", "f8", offsetof(Peak, similarity))
       .add("pose", pose, offsetof(Peak, pose))
       .add("inverted", "?", offsetof(Peak, inverted))
+      .add("confidence", "f8", offsetof(Peak, confidence))
       .done();
 }
 
@@ -88,6 +89,7 @@ void bind_settings(nb::module_& module) {
             s.search_region = {x, y, width, height};
           })
       .def_rw("overhang", &MatchSettings::overhang)
+      .def_rw("min_confidence", &MatchSettings::min_confidence)
       .def_rw("prefilter_sigma", &MatchSettings::prefilter_sigma)
       .def_rw("kernel", &MatchSettings::kernel)
       .def_prop_rw(

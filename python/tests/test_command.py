@@ -63,6 +63,15 @@ def test_tables(folder, capsys):
     assert len((folder / "found.csv").read_text().splitlines()) == 2
 
 
+def test_confidence(folder, capsys):
+    words = folder / "first.png", "--min-confidence", "0.5"
+    match, = json.loads(find(capsys, folder, *words, "--format", "json")[1])["matches"]
+    assert 0.9 < match["confidence"] < 1
+    heading, line = find(capsys, folder, *words)[1].splitlines()
+    assert heading.split()[-1] == "confidence" and float(line.split()[-1]) > 0.9
+    assert find(capsys, folder, *words, "--max-peaks", "2000")[0] == 2
+
+
 def test_the_status_is_greps(folder, capsys):
     assert find(capsys, folder, folder / "second.png")[0] == 1
     status, out, err = find(capsys, folder, folder / "first.png", folder / "none.png")

@@ -62,7 +62,7 @@ def test_kernels_by_name(frame):
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", 360, TypeError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
     ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
-    ("subpixel_threshold", -1.5, ValueError),
+    ("subpixel_threshold", -1.5, ValueError), ("min_confidence", 1.5, ValueError), ("min_confidence", "much", TypeError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
     matcher = on_cpu([frame[10:20, 30:42]])
@@ -87,6 +87,20 @@ def test_matches_of_either_contrast(frame):
     assert list(zip(peaks["x"], peaks["y"], peaks["inverted"])) == [(30, 10, False), (60, 35, True)]
     with pytest.raises(ValueError, match="polarity: the sign of scores by sqdiff says nothing"):
         same.settings = dataclasses.replace(same.settings, method="sqdiff", polarity="either")
+
+
+def test_confidence(frame):
+    """Of one of two identical parts it is low, unless both are asked for."""
+    template = frame[10:20, 30:42].copy()
+    assert on_cpu([template]).match(frame)["confidence"].tolist() == [-1]
+    once = on_cpu([template], min_confidence=0.5)
+    assert once.match(frame)["confidence"] > 0.9
+    twice = frame.copy()
+    twice[35:45, 60:72] = template
+    assert len(once.match(twice)) == 0
+    assert (on_cpu([template], min_confidence=0.5, max_peaks=2).match(twice)["confidence"] > 0.9).tolist() == [True, True]
+    with pytest.raises(ValueError, match="min_confidence: how sure a place is, is known for ccoeff-normed"):
+        on_cpu([template], min_confidence=0.5, method="sqdiff")
 
 
 def test_flat_places_are_no_match(frame):

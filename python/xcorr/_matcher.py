@@ -29,7 +29,8 @@ def _dtype(fields: Any) -> np.dtype[Any]:
 
 #: A peak: the fields ``template_index``, ``x``, ``y`` (of the upper left corner), ``width``, ``height``, ``score``,
 #: ``closeness`` (the highest threshold that the score reaches) and ``pose`` with ``center_x``, ``center_y``,
-#: ``angle``, ``scale``, ``width``, ``height``; ``inverted``: whether the match has the opposite contrast.
+#: ``angle``, ``scale``, ``width``, ``height``; ``inverted``: whether the match has the opposite contrast;
+#: ``confidence``: the probability that the place is right, -1 unless `Settings.min_confidence` asks for it.
 PEAK = _dtype(_xcorr.peak_fields)
 
 

@@ -137,6 +137,9 @@ class Settings:
         Seconds that a frame may take, by an estimate; a task that takes longer is refused with a ValueError. 0: any.
     max_memory : int
         Bytes for all that is made of templates; the same. 0: any.
+    min_confidence : float
+        How sure it must be that a peak's place is right, 0 to 1; others are not reported. From 0 on peaks have a
+        ``confidence``, by the method "ccoeff-normed" on luma and on edges; below 0 it is -1.
     """
 
     method: Method = "ccoeff-normed"
@@ -156,6 +159,7 @@ class Settings:
     max_work: float = 0.0
     max_memory: int = 2_000_000_000
     overhang: float = 0.0
+    min_confidence: float = -1.0
 
     def __post_init__(self) -> None:
         check_settings(dataclasses.replace(self, kernel="auto") if self.kernel != "auto" else self, open_device("cpu"))
@@ -181,6 +185,7 @@ class SettingsChanges(TypedDict, total=False):
     max_work: float
     max_memory: int
     overhang: float
+    min_confidence: float
 
 
 def changed(kind: type[_S], settings: _S | None, changes: Mapping[str, Any], others: Iterable[str]) -> _S:
@@ -242,7 +247,7 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.match_on = _place_in(("luma", "color", "edges"), "match_on", settings.match_on)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
-                 "kernel", "edge_contrast", "max_work", "max_memory", "overhang"):
+                 "kernel", "edge_contrast", "max_work", "max_memory", "overhang", "min_confidence"):
         _assign(made, name, getattr(settings, name))
     return made
 

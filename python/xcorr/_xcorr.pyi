@@ -54,6 +54,7 @@ class MatchSettings:
     subpixel_threshold: float
     search_region: tuple[int, ...]
     overhang: float
+    min_confidence: float
     prefilter_sigma: float
     max_work: float
     max_memory: int

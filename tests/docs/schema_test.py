@@ -79,7 +79,7 @@ class Schema(unittest.TestCase):
         find = f'cudaxcorr backend=cpu post-messages=false template={IMAGE}'
         kinds = {'no meta': 'identity', 'no template': 'cudaxcorr backend=cpu',
                  'nothing found': f'videobalance contrast=0 ! {find}',
-                 'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true',
+                 'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true', 'sure': f'{find} min-confidence=0',
                  'skipped': f'{find} interval=2', 'events': f'{find} events=true', 'field': 'cudaxcorrfield backend=cpu windows=<64>'}
         for kind, elements in kinds.items():
             with self.subTest(kind):

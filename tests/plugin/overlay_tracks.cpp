@@ -136,8 +136,8 @@ ELEMENT_TEST(text_has_no_score_of_the_lost) {
   assert_equals_int(text_width(score_only, {10, 60, 10, 10, 1, true}), 0);
 }
 
-/// Of a track only: without one there is no target to be sure of.
-ELEMENT_TEST(text_has_the_confidence_of_tracks) {
+/// Where there is one, as tracks have.
+ELEMENT_TEST(text_has_the_confidence) {
   const std::string score_only = "show-label=false show-id=false";
   fail_unless(text_width(score_only, {10, 60, 10, 10, 1}) >
               text_width(score_only + " color=0xffe69f00", {10, 60, 10, 10, 0}) + 5);

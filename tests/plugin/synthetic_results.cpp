@@ -35,8 +35,8 @@ GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_heig
       peak.y, "width", G_TYPE_DOUBLE, peak.width, "height", G_TYPE_DOUBLE, peak.height, "nx",
       G_TYPE_DOUBLE, peak.x / frame_width, "ny", G_TYPE_DOUBLE, peak.y / frame_height, "nwidth",
       G_TYPE_DOUBLE, peak.width / frame_width, "nheight", G_TYPE_DOUBLE, peak.height / frame_height,
-      "score", G_TYPE_DOUBLE, 0.75, "confidence", G_TYPE_DOUBLE, 0.75, "inverted", G_TYPE_BOOLEAN,
-      FALSE, "lost", G_TYPE_BOOLEAN, gboolean{peak.lost}, nullptr);
+      "score", G_TYPE_DOUBLE, 0.75, "inverted", G_TYPE_BOOLEAN, FALSE, "lost", G_TYPE_BOOLEAN,
+      gboolean{peak.lost}, nullptr);
   const double x = peak.x + 0.5 * (peak.width - 1), y = peak.y + 0.5 * (peak.height - 1);
   set_corners(structure, "corners", x, y, peak, peak.angle);
   if (peak.candidate)
@@ -44,6 +44,7 @@ GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_heig
                 peak.candidate->second + 0.5 * (peak.height - 1), peak, 0);
   gst_structure_set(structure, "center-x", G_TYPE_DOUBLE, x, "center-y", G_TYPE_DOUBLE, y, "angle",
                     G_TYPE_DOUBLE, peak.angle, "scale", G_TYPE_DOUBLE, 1., nullptr);
+  if (peak.id) gst_structure_set(structure, "confidence", G_TYPE_DOUBLE, 0.75, nullptr);
   if (peak.state) gst_structure_set(structure, "state", G_TYPE_STRING, peak.state, nullptr);
   return structure;
 }

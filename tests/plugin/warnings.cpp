@@ -119,10 +119,12 @@ ELEMENT_TEST(video_instead_of_an_image) {
   assert_equals_int(messages_of("template=" + video(1)).size(), 0);
 }
 
-ELEMENT_TEST(confidence_without_tracks) {
-  assert_told(patch() + "threshold=1 min-confidence=0.9",
-              {"'min-confidence' has no effect", "'threshold'"});
-  assert_equals_int(messages_of(patch() + "threshold=1 track=true min-confidence=0.9").size(), 0);
+ELEMENT_TEST(confidence_by_methods_without_it) {
+  for (const char* other : {"method=sqdiff-normed", "max-peaks=1024"})
+    assert_told(patch() + "threshold=1 min-confidence=0.9 " + other,
+                {"'min-confidence' has no effect", "ccoeff-normed"});
+  for (const char* fine : {"", "track=true", "track=true method=sqdiff-normed"})
+    assert_equals_int(messages_of(patch() + "threshold=1 min-confidence=0.9 " + fine).size(), 0);
 }
 
 ELEMENT_TEST(debug_names_the_file_that_failed) {

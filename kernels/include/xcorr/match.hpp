@@ -125,6 +125,12 @@ struct MatchSettings {
   /// What a frame may cost.
   Budget budget;
 
+  /// How sure it must be that a peak's place is right, up to 1; others are not reported. From 0 on
+  /// peaks have a confidence; below 0, the default, they have none. It needs ccoeff_normed on luma
+  /// or edges, and max_peaks of at most 1023. It costs the search for one more peak, down to a
+  /// similarity of 0.3 or 0.2: see docs/confidence.md.
+  double min_confidence = -1;
+
   bool operator==(const MatchSettings&) const = default;
 };
 
@@ -143,7 +149,12 @@ struct Peak {
   double similarity = 0;
   Pose pose = {};
   bool inverted = false;  ///< the match has the opposite contrast, see MatchSettings::polarity
+  /// The probability that the place is right, 0 to 1; -1 unless MatchSettings::min_confidence asks.
+  double confidence = -1;
 };
+
+/// Whether peaks can have a confidence, see MatchSettings::min_confidence.
+XCORR_API bool has_confidence(const MatchSettings& settings);
 
 /// Non-maximum suppression between templates. Of peaks of different templates that share more than
 /// `max_overlap` (0 to 1) of the smaller one's area, only the most similar one stays; of equal ones

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "match/confidence.hpp"
+
 namespace xcorr::follow {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr double most_margin = 0.5;
 
 /// The same for filters: of the logarithm of the PSR.
 constexpr double weight_of_psr = 5.7, offset_of_psr = -13.5;
-
-double logistic(double sum) { return 1 / (1 + std::exp(-sum)); }
 
 }  // namespace
 

@@ -112,6 +112,7 @@ MatchSettings search_for_tracks(const MatchSettings& match) {
   search.max_peaks = std::min(match.max_peaks + further_peaks, most_peaks);
   search.threshold = std::min(match.threshold, floor);
   search.subpixel_threshold = match.threshold;  // what is less only tells how sure a detection is
+  search.min_confidence = -1;                   // that of tracks is another
   search.approximate = true;                    // a target is expected to a pixel or so, no better
   return search;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import pathlib
@@ -37,6 +38,8 @@ def add_to(commands: Any) -> None:
     add_search(parser)
     parser.add_argument("--mask", action="append", default=[], metavar="FILE", help="an image of a template's size; where it "
                         "is black the template does not count; one for each template, in their order")
+    parser.add_argument("--min-confidence", type=float, metavar="P", help="how sure it must be that a place is right, 0 to 1, "
+                        "or it is not written; with it each match has its confidence")
     group = add_output(parser)
     group.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
     group.add_argument("--show", action="store_true", help="show the image with boxes")
@@ -85,9 +88,11 @@ def with_mask(template: np.ndarray, opaque: np.ndarray | None, path: str) -> np.
 
 def described(peak: Any, labels: list[str]) -> dict[str, Any]:
     pose = peak["pose"]
+    confidence = {"confidence": round(float(peak["confidence"]), 4)} if peak["confidence"] >= 0 else {}
     return {"template": labels[int(peak["template_index"])], "x": round(float(peak["x"]), 3),
             "y": round(float(peak["y"]), 3), "width": int(peak["width"]), "height": int(peak["height"]),
-            "score": float(peak["score"]), "angle": round(float(pose["angle"]), 3), "scale": round(float(pose["scale"]), 5),
+            "score": float(peak["score"]), **confidence, "angle": round(float(pose["angle"]), 3),
+            "scale": round(float(pose["scale"]), 5),
             "corners": [[round(each, 3) for each in corner] for corner in corners(pose)]}
 
 
@@ -157,10 +162,14 @@ def run(options: argparse.Namespace) -> int:
             raise Unreadable(f"--mask is there {len(options.mask)} times, --template {len(templates)} times")
         masks = tuple(map(with_mask, templates, masks, options.mask))
     labels = [pathlib.Path(each).stem for each in options.template]
+    wanted = settings(options)
+    if options.min_confidence is not None:
+        wanted = dataclasses.replace(wanted, min_confidence=options.min_confidence)
     matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
-                      colours="rgb" if in_color else "", settings=settings(options))
+                      colours="rgb" if in_color else "", settings=wanted)
+    columns = _COLUMNS if options.min_confidence is None else {**_COLUMNS, "confidence": ">10"}
     images = _Images(options.inputs, in_color)
-    with Output(options, _COLUMNS) as results:
+    with Output(options, columns) as results:
         for name, image in progress(images, images.count, options.quiet):
             try:
                 matches = [described(peak, labels) for peak in matcher.match(image)]
@@ -169,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
                 continue
             with beside_the_bar():
                 results.write(json.dumps({"image": name, "matches": matches}),
-                              [(name, *(match[column] for column in list(_COLUMNS)[1:])) for match in matches])
+                              [(name, *(match[column] for column in list(columns)[1:])) for match in matches])
             if options.save or options.show:
                 drawn = with_boxes(image, matches)
                 if options.save:
