@@ -37,7 +37,8 @@ TEST_P(PoseLevelsTest, ByThePixelsThatAreLeft) {
     range.scale_min = least;
     range.scale_max = greatest;
     range.pyramid_levels = asked;
-    const auto made = PoseTemplate::make(device, bank.value()[0], 1, range, {1920, 1080}, Stream{});
+    const auto made =
+        PoseTemplate::make(device, bank.value()[0], 1, {}, range, {1920, 1080}, Stream{});
     ASSERT_TRUE(made.ok()) << made.status().message();
     EXPECT_EQ(made.value().grid().top(), levels) << part.width << "x" << part.height;
   }

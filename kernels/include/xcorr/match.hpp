@@ -230,8 +230,8 @@ class XCORR_API Matcher {
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
   /// neither allocates nor waits for the device; a frame in ordinary host memory has been read when
-  /// it returns. A frame in device memory or in memory from allocate_host() must stay valid until
-  /// collect() has returned. Without a stream the matcher uses its own. The first frame in ordinary
+  /// it returns. A frame in device memory, in memory from allocate_host() or of register_host() must
+  /// stay valid until collect() has returned. Without a stream the matcher uses its own. The first frame in ordinary
   /// host memory allocates pinned memory, through which such frames are uploaded to a GPU. A frame
   /// in another GPU's memory is copied to the matcher's.
   ///
