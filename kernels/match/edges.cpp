@@ -19,6 +19,29 @@ std::string text_of(double number) {
   return text.back() == '.' ? text.substr(0, text.size() - 1) : text;
 }
 
+/// Whether a mask says more of it than its pixels do.
+bool is_outline(const BankTemplate& t) {
+  if (t.live || t.mask.empty() || t.type != ElementType::u8) return false;
+  const auto pixels = bytes_of(*t.pixels);
+  const auto first = std::ranges::find(t.mask, 1) - t.mask.begin();
+  for (std::size_t i = 0; i < t.mask.size(); ++i)
+    if (t.mask[i] && pixels[i] != pixels[first]) return false;
+  return true;
+}
+
+/// That of its pixels on what contrasts with them, which goes on round it as far as an edge needs.
+std::vector<std::byte> outline_of(const BankTemplate& t, Size picture) {
+  const auto pixels = bytes_of(*t.pixels);
+  const auto first = std::ranges::find(t.mask, 1) - t.mask.begin();
+  const std::byte ground{pixels[first] < std::byte{128} ? std::uint8_t{255} : std::uint8_t{0}};
+  std::vector<std::byte> made(static_cast<std::size_t>(picture.area()), ground);
+  for (int y = 0; y < t.size.height; ++y)
+    for (int x = 0; x < t.size.width; ++x)
+      if (const auto from = std::int64_t{y} * t.size.width + x; t.mask[from])
+        made[(y + edge_radius) * std::int64_t{picture.width} + x + edge_radius] = pixels[from];
+  return made;
+}
+
 }  // namespace
 
 EdgeRule edge_rule(const MatchSettings& settings, double share) {
@@ -92,51 +115,66 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
                                                          Stream stream) {
   auto made = std::make_shared<EdgeTemplate>();
   made->device_ = device;
-  made->size_ = t.size;
+  made->size_ = made->picture_ = t.size;
   made->source_ = t.pixels;
-  auto maker = EdgeMaker::make(device, t.size, t.size, template_edge_rule(settings), true);
+  const bool outline = is_outline(t);
+  if (outline) made->picture_ = {t.size.width + 2 * edge_radius, t.size.height + 2 * edge_radius};
+  auto maker =
+      EdgeMaker::make(device, made->picture_, t.size, template_edge_rule(settings), !outline);
   if (!maker.ok()) return maker.status();
   made->maker_ = std::move(maker.value());
   if (settings.prefilter_sigma > 0) {
-    auto filter = Prefilter::make(device, t.type, t.size, t.size, settings.prefilter_sigma);
+    auto filter =
+        Prefilter::make(device, t.type, made->picture_, made->picture_, settings.prefilter_sigma);
     if (!filter.ok()) return filter.status();
     made->prefilter_ = std::move(filter.value());
   }
-  const auto inset = inset_mask(t.mask, t.size, edge_radius);
-  if (Status s = upload(device.backend, made->mask_, inset.data(), inset.size(), stream); !s.ok())
-    return s;
-  const auto take_pixels = [&]() -> Status {
-    if (t.live) return t.pixels->wait();
-    const auto bytes = bytes_of(*t.pixels);
-    return upload(device.backend, made->copied_, bytes.data(), bytes.size(), stream);
-  };
-  if (Status s = take_pixels(); !s.ok()) return s;
-  if (Status s = made->refresh(stream); !s.ok()) return s;
-  // `inset` ends here.
-  if (Status s = runtime(device.backend).wait(stream); !s.ok()) return s;
+  if (Status s = made->load(t, stream); !s.ok()) return s;
   return made;
+}
+
+/// Of what does not change, and the edges.
+Status EdgeTemplate::load(const BankTemplate& t, Stream stream) {
+  const bool outline = picture_ != size_;
+  std::vector<std::byte> drawn;
+  if (outline) drawn = outline_of(t, picture_);
+  const auto inset = inset_mask(t.mask, t.size, edge_radius);
+  if (t.live) {
+    if (Status s = t.pixels->wait(); !s.ok()) return s;
+  } else {
+    const std::span<const std::byte> bytes = outline ? drawn : bytes_of(*t.pixels);
+    if (Status s = upload(device_.backend, copied_, bytes.data(), bytes.size(), stream); !s.ok())
+      return s;
+  }
+  if (!outline)
+    if (Status s = upload(device_.backend, mask_, inset.data(), inset.size(), stream); !s.ok())
+      return s;
+  if (Status s = refresh(stream); !s.ok()) return s;
+  // `inset` and `drawn` end here.
+  return runtime(device_.backend).wait(stream);
 }
 
 Status EdgeTemplate::refresh(Stream stream) {
   const bool is_new = !edges_.data;
   if (!is_new && source_->version() == version_) return {};
   const MatrixView from = source_->view();
-  const void* pixels = copied_.data() ? copied_.data() : from.data;
-  if (Status s = make_edges({static_cast<const std::uint8_t*>(pixels), from.pitch}, stream);
-      !s.ok())
-    return s;
+  const Rows pixels = copied_.data()
+                          ? Rows{copied_.as<std::uint8_t>(), picture_.width}
+                          : Rows{static_cast<const std::uint8_t*>(from.data), from.pitch};
+  if (Status s = make_edges(pixels, stream); !s.ok()) return s;
   version_ = source_->version();
   return {};
 }
 
 Status EdgeTemplate::make_edges(Rows pixels, Stream stream) {
-  const Rect all{0, 0, size_.width, size_.height};
   if (prefilter_) {
-    const auto smoothed = prefilter_->run(pixels, all, stream);
+    const auto smoothed = prefilter_->run(pixels, {0, 0, picture_.width, picture_.height}, stream);
     if (!smoothed.ok()) return smoothed.status();
     pixels = smoothed.value();
   }
-  const auto edges = maker_->run(pixels, all, stream, mask_.as<std::uint8_t>());
+  const Rect own{(picture_.width - size_.width) / 2, (picture_.height - size_.height) / 2,
+                 size_.width, size_.height};
+  const auto edges = maker_->run(pixels, own, stream, mask_.as<std::uint8_t>());
   if (edges.ok()) edges_ = edges.value();
   return edges.status();
 }

@@ -39,7 +39,8 @@ class EdgeMaker {
 };
 
 /// A template's edges in the place of its pixels. Those within edge_radius of its border or its
-/// mask's do not count, since what lies beyond is unknown.
+/// mask's do not count, since what lies beyond is unknown. But where all pixels that count are
+/// alike, as those of a glyph of one colour, its edges are the mask's outline.
 class EdgeTemplate final : public TemplatePixels {
  public:
   static Result<std::shared_ptr<EdgeTemplate>> make(const Device& device, const BankTemplate& t,
@@ -55,9 +56,10 @@ class EdgeTemplate final : public TemplatePixels {
 
  private:
   Status make_edges(Rows pixels, Stream stream);
+  Status load(const BankTemplate& t, Stream stream);
 
   Device device_;
-  Size size_;
+  Size size_, picture_;  ///< of the edges, and of the pixels that they are made of
   std::shared_ptr<const TemplatePixels> source_;
   Block copied_;  ///< of a source in host memory
   Block mask_;

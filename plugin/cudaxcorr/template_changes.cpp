@@ -32,8 +32,8 @@ std::optional<Fault> mask_all(GstCudaXCorr* self, TemplateSet& template_set, Set
   Fault fault;
   std::vector<Fault> left_out;
   template_set.added = settings.templates.added;
-  const bool masked = mask_templates(template_set, settings.templates.mask,
-                                     settings.search.match.method, left_out, fault);
+  const bool masked =
+      mask_templates(template_set, settings.templates.mask, settings.search.match, left_out, fault);
   if (!masked) return fault;
   warn_of_all(self, left_out);
   settings.templates.added = template_set.added;

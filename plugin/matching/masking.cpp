@@ -56,8 +56,8 @@ bool flattens(const LoadedImage& masked) {
 }
 
 /// Null with the reason.
-SharedImage masked(const LoadedImage& image, const Masking& masking, xcorr::Method method,
-                   std::string& reason) {
+SharedImage masked(const LoadedImage& image, const Masking& masking,
+                   const xcorr::MatchSettings& match, std::string& reason) {
   auto changed = std::make_shared<LoadedImage>(image);
   changed->masking = masking;
   Mask& mask = changed->mask = make_mask(image, masking, reason);
@@ -71,17 +71,20 @@ SharedImage masked(const LoadedImage& image, const Masking& masking, xcorr::Meth
     reason = name_of(masking) + " leaves no pixel of it";
     if (!masking.file && masking.kind == MaskKind::alpha)
       reason += ": those count whose alpha is 128 or more, with mask=none all do";
-  } else if (xcorr::info(method).centred && flattens(*changed)) {
-    reason = name_of(masking) + " leaves a flat part of it, without contrast that the method '" +
-             xcorr::info(method).name + "' could match; 'sqdiff-normed' compares brightness";
+  } else if (match.match_on != xcorr::MatchOn::edges && xcorr::info(match.method).centred &&
+             flattens(*changed)) {
+    reason =
+        name_of(masking) + " leaves a flat part of it, without contrast that the method '" +
+        xcorr::info(match.method).name +
+        "' could match; 'sqdiff-normed' compares brightness, 'match-on=edges' a mask's outline";
   }
   return reason.empty() ? changed : nullptr;
 }
 
 }  // namespace
 
-bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xcorr::Method method,
-                    std::vector<Fault>& left_out, Fault& fault) {
+bool mask_templates(TemplateSet& template_set, const MaskSettings& settings,
+                    const xcorr::MatchSettings& match, std::vector<Fault>& left_out, Fault& fault) {
   template_set.mask = settings;
   const Masking masking{settings.kind, settings.inset,
                         template_set.mask_file.empty() ? nullptr : template_set.mask_file.front()};
@@ -89,7 +92,7 @@ bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xco
     for (SharedImage& image : template_set.*list) {
       if (image->masking == masking) continue;
       std::string reason;
-      SharedImage changed = masked(*image, masking, method, reason);
+      SharedImage changed = masked(*image, masking, match, reason);
       if (!changed) {
         fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
                  "Cannot mask the template '" + image->name() + "': " + reason};

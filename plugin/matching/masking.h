@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include <xcorr/methods.hpp>
+#include <xcorr/match.hpp>
 
 #include "common/fault.h"
 #include "matching/templates.h"
@@ -18,9 +18,9 @@ Mask read_mask(const LoadedImage& image, Mask (*pixels)(const MappedFrame&), std
 
 /// Gives every template the mask that the settings and the template set's `mask_file` make. If one
 /// cannot have that mask, sets `fault` (LIBRARY/SETTINGS) and returns false: the file has another
-/// size, no pixel would count, or those that would are flat where the rest is not, and the method
-/// needs contrast. Those of a folder are left out instead, with the faults in `left_out`.
-bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xcorr::Method method,
-                    std::vector<Fault>& left_out, Fault& fault);
+/// size, no pixel would count, or those that would are flat where the rest is not, and what `match`
+/// compares needs contrast. Those of a folder are left out instead, with the faults in `left_out`.
+bool mask_templates(TemplateSet& template_set, const MaskSettings& settings,
+                    const xcorr::MatchSettings& match, std::vector<Fault>& left_out, Fault& fault);
 
 }  // namespace cudaxcorr

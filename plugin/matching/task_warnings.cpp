@@ -41,7 +41,8 @@ void add_those_of(const LumaImage& image, const std::string& file,
     warnings.push_back(name + (image.mask.empty() ? "" : ", where its mask counts,") +
                        " is flat: it has no contrast that the method '" +
                        xcorr::info(match.method).name +
-                       "' could match; 'sqdiff-normed' compares brightness");
+                       "' could match; 'sqdiff-normed' compares brightness, 'match-on=edges' a "
+                       "mask's outline");
 }
 
 /// Of frames that have not what is asked for, or of gray templates for colour.

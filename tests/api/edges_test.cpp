@@ -209,6 +209,44 @@ TEST_P(EdgesTest, Inverted) {
 }
 
 /// Whichever kernel, in part of a frame as in the whole, from any layout; smoothed, too.
+/// A cross of one colour on transparency has the outline of its mask, up to the template's border.
+TEST_P(EdgesTest, GlyphsOfOneColor) {
+  constexpr Size size{25, 25};
+  Bytes mask(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      mask.at(x, y) = std::abs(x - 12) < 4 || std::abs(y - 12) < 4;
+  for (const int ink : {235, 20}) {
+    const Bytes glyph(size, static_cast<std::uint8_t>(ink));
+    // On grounds of two colours, one faint.
+    Bytes frame({160, 80}, static_cast<std::uint8_t>(ink < 128 ? 90 : 160));
+    for (int y = 0; y < 80; ++y)
+      for (int x = 80; x < 160; ++x) frame.at(x, y) = 128;
+    for (const int left : {21, 107})
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x)
+          if (mask.at(x, y)) frame.at(left + x, 30 + y) = glyph.at(x, y);
+    for (const Polarity polarity : {Polarity::same, Polarity::either}) {
+      MatchSettings settings = on_edges();
+      settings.max_peaks = 2;
+      settings.threshold = 0.8;
+      settings.polarity = polarity;
+      auto peaks = match(device, frame, glyph, settings, &mask);
+      ASSERT_EQ(peaks.size(), 2U) << ink;
+      std::ranges::sort(peaks, {}, &Peak::x);
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_NEAR(peaks[i].x, i ? 107 : 21, 0.2);
+        EXPECT_NEAR(peaks[i].y, 30, 0.2);
+        EXPECT_GT(peaks[i].score, 0.95);
+      }
+    }
+    MatchSettings wrong = on_edges();
+    wrong.polarity = Polarity::inverted;
+    wrong.threshold = 0.8;
+    EXPECT_TRUE(match(device, frame, glyph, wrong, &mask).empty());
+  }
+}
+
 TEST_P(EdgesTest, KernelsAndRegionsAgree) {
   Bytes frame = cluttered({140, 110}, 2);
   paste(frame, pattern, 57, 41, unchanged);

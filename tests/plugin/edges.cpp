@@ -2,7 +2,7 @@
 //
 // What is matched on edges: of either contrast and partly hidden in every format of 8 bits, and
 // what has no edges.
-#include "support.hpp"
+#include "masked_images.hpp"
 
 namespace {
 
@@ -47,6 +47,22 @@ ELEMENT_TESTS(of_either_contrast, 0, static_cast<int>(all_formats.size())) {
   found = finder.find(hidden);
   assert_equals_int(found.peaks.size(), 1);
   assert_at(found.peaks[0], 14, 9, 2);
+}
+
+/// What the mask leaves has one brightness: its outline is found on any ground, which a square's is
+/// not.
+ELEMENT_TEST(glyphs_of_one_color) {
+  constexpr int size = 24;
+  const Gray disc = disc_of(size, size);
+  Gray glyph = texture(size, size), frame(width, height, 90);
+  paste(glyph, Gray(size, size, 230), disc, 0, 0);
+  paste(frame, Gray(size, size, 230), disc, 9, 30);
+  paste(frame, Gray(size, size, 230), 57, 5);
+  Finder finder("match-on=edges threshold=0.9 max-peaks=3 subpixel=none template=" +
+                save(glyph, "glyph.png") + " mask-file=" + save(disc, "disc.png"));
+  const Found found = finder.find(frame);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 9, 30);
 }
 
 /// A warning says so, what was set before stays and frames flow on.
