@@ -46,12 +46,11 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                   static_cast<std::size_t>(size.height)};
   const Runtime& device = runtime(device_.backend);
   const std::int64_t span = (size.height - 1) * rows.pitch + size.width * element_bytes;
-  const bool straight =
+  const bool pinned =
       !stages_all_ && rows.pitch > 0 && device.is_pinned(rows.data, static_cast<std::size_t>(span));
-  if (Status s = straight ? device.copy(copy, Memory::host, Memory::device, stream)
-                          : staging_.upload(device_.backend, copy, stream);
-      !s.ok())
-    return s;
+  // No copy goes across memory that was pinned in parts, whose ends are pinned, too.
+  if (!pinned || !device.copy(copy, Memory::host, Memory::device, stream).ok())
+    if (Status s = staging_.upload(device_.backend, copy, stream); !s.ok()) return s;
   return Rows{to.as<std::uint8_t>(), pitch};
 }
 

@@ -299,7 +299,8 @@ Status WindowMatcher::enqueue(const MatrixView& frame, std::span<const SearchWin
   }
   impl_->pending = stream.handle ? stream : impl_->own_stream;
   const Status status = impl_->enqueue(frame, *impl_->pending);
-  if (!status.ok()) {  // nothing may read the frame any more
+  if (!status.ok()) {  // nothing may read the frame any more, and batches may have no results
+    for (auto& [key, batch] : impl_->batches) batch.windows.clear();
     std::vector<std::vector<Peak>> unused;
     static_cast<void>(collect(unused));
   }

@@ -43,18 +43,21 @@ GstMemory* whole_memory(GstBuffer* buffer) {
   return is_ordinary && memory->maxsize >= least_registered ? memory : nullptr;
 }
 
+/// What cannot be now, since too much is pinned or someone writes, may be the next time.
 void pin(GstMemory* memory, Registration& known) {
   GstMapInfo map;
-  if (!gst_memory_map(memory, &map, GST_MAP_READ)) return;  // someone writes: the next time
+  if (registered_bytes + memory->maxsize > most_registered ||
+      !gst_memory_map(memory, &map, GST_MAP_READ))
+    return;
   known.is_tried = true;
-  known.bytes = memory->maxsize;
   void* const data = map.data - memory->offset;
   const CurrentContext current(known.device, known.context);
-  if (registered_bytes.fetch_add(known.bytes) + known.bytes <= most_registered &&
-      current.status().ok() && xcorr::register_host(known.device, data, known.bytes).ok())
+  // Our own pool's is pinned already.
+  if (current.status().ok() && xcorr::register_host(known.device, data, memory->maxsize).ok()) {
     known.data = data;
-  else  // it is our own pool's, say
-    registered_bytes -= known.bytes;
+    known.bytes = memory->maxsize;
+    registered_bytes += known.bytes;
+  }
   gst_memory_unmap(memory, &map);
 }
 

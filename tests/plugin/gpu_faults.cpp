@@ -2,8 +2,10 @@
 //
 // A GPU that fails: the element over the emulated GPU (see tests/simt), of which the n-th call
 // fails, for every n there is. The element's objects are linked into this program.
+#include <cstring>
 #include <functional>
 
+#include "device/runtime.hpp"
 #include "moving_patch.hpp"
 #include "simt/faults.hpp"
 
@@ -145,6 +147,35 @@ ELEMENT_TEST(no_frame_is_lost_when_a_call_fails) { expect_all_frames(plain, simt
 
 ELEMENT_TEST(no_frame_is_lost_when_the_gpu_is_gone) {
   expect_all_frames(plain, simt::Fault::lasting);
+}
+
+/// All of a memory whose part a frame is, from its second time on until it is freed.
+ELEMENT_TEST(memory_that_comes_back_is_pinned) {
+  constexpr gsize side = 512, before = 4096;
+  const auto is_pinned = [](const void* data) {
+    return xcorr::runtime(xcorr::Backend::cuda).is_pinned(data, before + side * side);
+  };
+  const void* data = nullptr;
+  {
+    Finder finder("threshold=0.8 subpixel=false search-region=\"<0,0,48,40>\"");
+    look_for_patch(finder);
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, side, side);
+    GstMemory* whole = gst_allocator_alloc(nullptr, before + side * side, nullptr);
+    GstMapInfo map;
+    fail_unless(gst_memory_map(whole, &map, GST_MAP_WRITE));
+    std::memset(map.data, 0, map.size);
+    data = map.data;
+    gst_memory_unmap(whole, &map);
+    for (int time = 0; time < 3; ++time) {
+      assert_equals_int(is_pinned(data), time == 2);
+      GstBuffer* frame = gst_buffer_new();
+      gst_buffer_append_memory(frame, gst_memory_share(whole, before, side * side));
+      assert_equals_int(finder.find(frame).peaks.size(), 0);
+    }
+    fail_unless(is_pinned(data));
+    gst_memory_unref(whole);
+  }
+  fail_unless(!is_pinned(data));
 }
 
 /// Of which the GPU pins the memory, if it can.
