@@ -161,8 +161,9 @@ class XCORR_API FieldMatcher {
   /// Enqueues the field from the reference to a frame (as for set_reference()); neither allocates
   /// nor waits for the device, except that the first frame in ordinary host memory allocates pinned
   /// memory. A frame in device memory, memory from allocate_host() or of register_host() must stay
-  /// valid until collect() has returned, another one has been read when the call returns. Without a stream the
-  /// matcher uses its own. Errors: as set_reference(); invalid_argument without a reference.
+  /// valid until collect() has returned, another one has been read when the call returns. Without a
+  /// stream the matcher uses its own. Errors: as set_reference(); invalid_argument without a
+  /// reference.
   Status enqueue(const MatrixView& frame, Stream stream = {});
 
   /// Makes the frame that was enqueued last the reference, without a copy. Its field may still be

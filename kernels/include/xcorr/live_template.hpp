@@ -51,9 +51,9 @@ class XCORR_API LiveTemplate {
   ///
   /// The result lies in device memory and is valid until the next call. It is complete when wait()
   /// has returned, or for work enqueued on the same stream. A frame in device memory, in
-  /// memory from allocate_host() or of register_host() must stay valid until wait() has returned. The first
-  /// cut of some extent allocates. Errors: invalid_argument (a pose that is not finite, or at which
-  /// a pixel of the template lies outside the frame); out_of_memory, device_error.
+  /// memory from allocate_host() or of register_host() must stay valid until wait() has returned.
+  /// The first cut of some extent allocates. Errors: invalid_argument (a pose that is not finite,
+  /// or at which a pixel of the template lies outside the frame); out_of_memory, device_error.
   Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream = {});
 
   /// Waits for the last blend or cut.

@@ -230,10 +230,10 @@ class XCORR_API Matcher {
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
   /// neither allocates nor waits for the device; a frame in ordinary host memory has been read when
-  /// it returns. A frame in device memory, in memory from allocate_host() or of register_host() must
-  /// stay valid until collect() has returned. Without a stream the matcher uses its own. The first frame in ordinary
-  /// host memory allocates pinned memory, through which such frames are uploaded to a GPU. A frame
-  /// in another GPU's memory is copied to the matcher's.
+  /// it returns. A frame in device memory, in memory from allocate_host() or of register_host()
+  /// must stay valid until collect() has returned. Without a stream the matcher uses its own. The
+  /// first frame in ordinary host memory allocates pinned memory, through which such frames are
+  /// uploaded to a GPU. A frame in another GPU's memory is copied to the matcher's.
   ///
   /// A u8 frame may have any PixelLayout. Where pixels have more than luma, the luma of the search
   /// region is computed on the device; the first such frame allocates memory for it. Errors:
