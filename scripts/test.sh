@@ -16,7 +16,7 @@ set -uo pipefail
 # ccache has from another clone the first takes 600.
 case ${1:-} in
   '') name=check setup=default seconds=1910 share=() ;;
-  --full) name=full setup=full seconds=6000 share=(--share=600) ;;
+  --full) name=full setup=full seconds=7500 share=(--share=600) ;;
   *) say "unknown argument: $1"; exit 2 ;;
 esac
 last=$root/build-check/last-$name.seconds
