@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "select/select.hpp"
@@ -19,26 +20,24 @@ std::string text_of(double number) {
   return text.back() == '.' ? text.substr(0, text.size() - 1) : text;
 }
 
-/// Whether a mask says more of it than its pixels do.
-bool is_outline(const BankTemplate& t) {
-  if (t.live || t.mask.empty() || t.type != ElementType::u8) return false;
+/// What all its pixels that count are, if its mask says more of it than they do.
+std::optional<std::byte> ink_of(const BankTemplate& t) {
+  if (t.live || t.mask.empty() || t.type != ElementType::u8) return std::nullopt;
   const auto pixels = bytes_of(*t.pixels);
-  const auto first = std::ranges::find(t.mask, 1) - t.mask.begin();
+  const std::byte ink = pixels[std::ranges::find(t.mask, 1) - t.mask.begin()];
   for (std::size_t i = 0; i < t.mask.size(); ++i)
-    if (t.mask[i] && pixels[i] != pixels[first]) return false;
-  return true;
+    if (t.mask[i] && pixels[i] != ink) return std::nullopt;
+  return ink;
 }
 
-/// That of its pixels on what contrasts with them, which goes on round it as far as an edge needs.
-std::vector<std::byte> outline_of(const BankTemplate& t, Size picture) {
-  const auto pixels = bytes_of(*t.pixels);
-  const auto first = std::ranges::find(t.mask, 1) - t.mask.begin();
-  const std::byte ground{pixels[first] < std::byte{128} ? std::uint8_t{255} : std::uint8_t{0}};
+/// Its mask in that ink on what contrasts with it, which goes on round it as far as an edge needs.
+std::vector<std::byte> outline_of(const BankTemplate& t, std::byte ink, Size picture) {
+  const std::byte ground{ink < std::byte{128} ? std::uint8_t{255} : std::uint8_t{0}};
   std::vector<std::byte> made(static_cast<std::size_t>(picture.area()), ground);
   for (int y = 0; y < t.size.height; ++y)
     for (int x = 0; x < t.size.width; ++x)
-      if (const auto from = std::int64_t{y} * t.size.width + x; t.mask[from])
-        made[(y + edge_radius) * std::int64_t{picture.width} + x + edge_radius] = pixels[from];
+      if (t.mask[std::int64_t{y} * t.size.width + x])
+        made[(y + edge_radius) * std::int64_t{picture.width} + x + edge_radius] = ink;
   return made;
 }
 
@@ -117,10 +116,9 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
   made->device_ = device;
   made->size_ = made->picture_ = t.size;
   made->source_ = t.pixels;
-  const bool outline = is_outline(t);
-  if (outline) made->picture_ = {t.size.width + 2 * edge_radius, t.size.height + 2 * edge_radius};
-  auto maker =
-      EdgeMaker::make(device, made->picture_, t.size, template_edge_rule(settings), !outline);
+  const auto ink = ink_of(t);
+  if (ink) made->picture_ = {t.size.width + 2 * edge_radius, t.size.height + 2 * edge_radius};
+  auto maker = EdgeMaker::make(device, made->picture_, t.size, template_edge_rule(settings), !ink);
   if (!maker.ok()) return maker.status();
   made->maker_ = std::move(maker.value());
   if (settings.prefilter_sigma > 0) {
@@ -129,24 +127,26 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
     if (!filter.ok()) return filter.status();
     made->prefilter_ = std::move(filter.value());
   }
-  if (Status s = made->load(t, stream); !s.ok()) return s;
+  if (Status s = made->load(t, ink, stream); !s.ok()) return s;
   return made;
 }
 
 /// Of what does not change, and the edges.
-Status EdgeTemplate::load(const BankTemplate& t, Stream stream) {
-  const bool outline = picture_ != size_;
+Status EdgeTemplate::load(const BankTemplate& t, std::optional<std::byte> ink, Stream stream) {
   std::vector<std::byte> drawn;
-  if (outline) drawn = outline_of(t, picture_);
-  const auto inset = inset_mask(t.mask, t.size, edge_radius);
+  std::vector<std::uint8_t> inset;
+  if (ink)
+    drawn = outline_of(t, *ink, picture_);
+  else
+    inset = inset_mask(t.mask, t.size, edge_radius);
   if (t.live) {
     if (Status s = t.pixels->wait(); !s.ok()) return s;
   } else {
-    const std::span<const std::byte> bytes = outline ? drawn : bytes_of(*t.pixels);
+    const std::span<const std::byte> bytes = ink ? drawn : bytes_of(*t.pixels);
     if (Status s = upload(device_.backend, copied_, bytes.data(), bytes.size(), stream); !s.ok())
       return s;
   }
-  if (!outline)
+  if (!ink)
     if (Status s = upload(device_.backend, mask_, inset.data(), inset.size(), stream); !s.ok())
       return s;
   if (Status s = refresh(stream); !s.ok()) return s;

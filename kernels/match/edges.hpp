@@ -4,7 +4,9 @@
 // pixels, and those of the templates, which take the place of their pixels.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "match/bank.hpp"
@@ -56,7 +58,8 @@ class EdgeTemplate final : public TemplatePixels {
 
  private:
   Status make_edges(Rows pixels, Stream stream);
-  Status load(const BankTemplate& t, Stream stream);
+  /// \param ink  where the edges are the mask's outline: of the pixels that count
+  Status load(const BankTemplate& t, std::optional<std::byte> ink, Stream stream);
 
   Device device_;
   Size size_, picture_;  ///< of the edges, and of the pixels that they are made of

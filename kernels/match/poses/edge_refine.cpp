@@ -6,6 +6,9 @@
 #include <cmath>
 #include <optional>
 
+#include "match/edges.hpp"
+#include "stages/common/least_squares.hpp"
+
 namespace xcorr {
 namespace {
 
@@ -127,26 +130,19 @@ struct Equations {
     }
     ++found;
   }
-  /// By Gauss's elimination: damped, the matrix is positive definite.
+  /// Damped, the matrix is positive definite.
   std::array<double, unknowns> solved(const PoseRefineFreedom& freedom) const {
-    double m[unknowns][unknowns + 1];
+    double lower[unknowns][unknowns] = {}, solution[unknowns] = {};
     double most = 0;
     for (int i = 0; i < unknowns; ++i) most = std::max(most, matrix[i][i]);
     for (int i = 0; i < unknowns; ++i) {
-      for (int j = 0; j < unknowns; ++j)
-        m[i][j] = freedom.is_free(i) && freedom.is_free(j) ? matrix[i][j] : 0;
-      m[i][i] += freedom.is_free(i) ? damping * most : 1;
-      m[i][unknowns] = freedom.is_free(i) ? right[i] : 0;
+      for (int j = 0; j <= i; ++j)
+        if (freedom.is_free(i) && freedom.is_free(j)) lower[i][j] = matrix[i][j];
+      lower[i][i] += freedom.is_free(i) ? damping * most : 1;
+      if (freedom.is_free(i)) solution[i] = right[i];
     }
-    for (int k = 0; k < unknowns; ++k)
-      for (int i = 0; i < unknowns; ++i) {
-        if (i == k) continue;
-        const double share = m[i][k] / m[k][k];
-        for (int j = k; j <= unknowns; ++j) m[i][j] -= share * m[k][j];
-      }
-    std::array<double, unknowns> found{};
-    for (int i = 0; i < unknowns; ++i) found[i] = m[i][unknowns] / m[i][i];
-    return found;
+    solve_least_squares(lower, solution);
+    return std::to_array(solution);
   }
 };
 
@@ -157,7 +153,8 @@ Equations equations_at(const EdgePoints& edges, const Gradients& gradients, cons
   const double radius = edges.radius() * pose.scale;
   const std::size_t by = std::max<std::size_t>(1, edges.points().size() / most_points);
   EdgeRule rule = edges.rule();
-  rule.least /= 4;  // as in frames, see edge_contrast_in_frames
+  rule.least = static_cast<std::int32_t>(rule.least * edge_contrast_in_frames *
+                                         edge_contrast_in_frames);  // it is a square
   Equations sums;
   for (std::size_t i = 0; i < edges.points().size(); i += by) {
     const auto& [u, v, normal_u, normal_v] = edges.points()[i];
