@@ -190,7 +190,7 @@ int lines_outside(const std::vector<std::int64_t>& counted, double share) {
 
 }  // namespace
 
-Size overhang_of(const std::vector<BankTemplate>& bank, double share) {
+Size overhang_of(std::span<const BankTemplate> bank, double share) {
   Size most;
   for (const BankTemplate& t : bank) {
     const auto [width, height] = t.size;

@@ -83,8 +83,13 @@ using BankGroups = std::map<GroupKey, std::vector<std::uint32_t>>;
 BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
                      const MatchSettings& settings);
 
+/// The share of an upright template's pixels that count which may lie outside the frame; below 0:
+/// it lies inside as it is. So do edges.
+inline double upright_overhang(const MatchSettings& settings) {
+  return settings.match_on == MatchOn::edges ? -1 : settings.overhang;
+}
 /// How far any of the templates may stick out of a frame, across and down, if that share of its
 /// pixels that count may lie outside.
-Size overhang_of(const std::vector<BankTemplate>& bank, double share);
+Size overhang_of(std::span<const BankTemplate> bank, double share);
 
 }  // namespace xcorr

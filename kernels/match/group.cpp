@@ -171,6 +171,8 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
   if (window_scores_)
     grow(sizes.workspace, window_scores_->workspace_bytes(p.normalisation(), device_));
+  if (overhang_scores_)
+    grow(sizes.workspace, overhang_scores_->workspace_bytes(p.overhang_scoring(), device_));
   grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
   if (coarse_search_)
     grow(sizes.workspace,

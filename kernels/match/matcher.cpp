@@ -139,9 +139,8 @@ Result<AnyPlan> Matcher::Impl::make_plan(ElementType type, Size frame,
   KernelOfGroup kernels;
   if (is_tuning_requested(settings.kernel))
     kernels = tuner.kernels({device, bank, type, frame, settings, own_stream});
-  const double overhang = device.backend == Backend::cpu ? settings.overhang : -1;
   return as_any(MatchPlan::make(device, bank, type, frame, settings, own_stream, kernels,
-                                Memory::host, false, {}, overhang));
+                                Memory::host, false, {}, upright_overhang(settings)));
 }
 
 Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) try {
@@ -149,9 +148,6 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};
-  if (settings.overhang > 0 && impl_->device.backend == Backend::cuda)
-    return {Code::unsupported,
-            "overhang: what sticks out of the frame is searched by the CPU only"};
   if (Status s = check_planes(impl_->bank, settings); !s.ok()) return s;
   const MatchSettings search = search_for_confidence(settings);
   auto& plan = impl_->plan;

@@ -62,7 +62,7 @@ class MatchPlan {
   /// \param is_coarse  the best places of cells are wanted, not peaks, if all groups can
   /// \param pruning_bound  of each group's peaks
   /// \param overhang  the share of a template's pixels that count which may lie outside the frame;
-  /// below 0: matches lie inside as they are, with what does not count. On a GPU it must be that.
+  /// below 0: matches lie inside as they are, with what does not count
   /// \param has_edges  what is compared is edges already, of bank and frames: the latter as Rows
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,

@@ -57,6 +57,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
                     ", distance " + text_of({p.distance_x, p.distance_y});
   if (p.masking) key += ", masked to " + std::to_string(p.masking.counted) + " pixels";
   if (p.contrast) key += ", with a contrast";
+  if (p.overhang) key += ", with an overhang of " + std::to_string(p.overhang.most);
   if (c.planes == color_planes) key += ", in colour";
   std::replace(key.begin(), key.end(), '\t', ' ');
   return key;
@@ -94,9 +95,12 @@ Result<Block> noise_on(const TuneTask& task) {
 std::vector<TuneQuestion> questions_of(const TuneTask& task) {
   std::vector<TuneQuestion> questions;
   const Size region = searched_region(task.frame, task.settings.search_region).size();
+  const double overhang = upright_overhang(task.settings);
+  const bool may_stick_out = overhang_of(task.bank, overhang) != Size{};
   for (const auto& [group, members] : groups_of(task.bank, region, task.settings)) {
-    const MatchProblem problem =
+    MatchProblem problem =
         problem_of_group(task.type, region, group, static_cast<int>(members.size()), task.settings);
+    if (may_stick_out) problem.overhang = {{0, 0, region.width, region.height}, {}, overhang};
     questions.push_back({group, members, problem, key_of(task.device, problem)});
   }
   return questions;

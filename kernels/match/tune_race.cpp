@@ -86,7 +86,8 @@ class Trial {
     settings.search_region = {all.x, all.y, right.width + part.shifts.width - 1,
                               right.height + part.shifts.height - 1};
     const std::vector<BankTemplate> bank(task.bank.begin(), task.bank.begin() + part.templates);
-    auto plan = MatchPlan::make(task.device, bank, task.type, task.frame, settings, task.stream);
+    auto plan = MatchPlan::make(task.device, bank, task.type, task.frame, settings, task.stream, {},
+                                Memory::host, false, {}, upright_overhang(settings));
     if (!plan.ok()) return plan.status();
     return Trial(race, std::move(plan.value()), seconds_since(start));
   }

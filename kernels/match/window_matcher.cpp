@@ -176,13 +176,18 @@ Status WindowMatcher::prepare(ElementType type, Size frame, const MatchSettings&
 
 // ---- windows --------------------------------------------------------------------------------
 
-/// Whether it may be searched together with others: it lies inside the frame as it is.
+/// Whether it may be searched together with others: it lies inside the frame as it is, and matches
+/// inside it.
 bool WindowMatcher::Impl::may_batch(const SearchWindow& window) const {
   const BankTemplate& t = bank[window.template_index];
+  const Rect& r = window.region;
+  const bool meets_border =
+      r.x == 0 || r.y == 0 || r.x + r.width == frame.width || r.y + r.height == frame.height;
   return type == ElementType::u8 && t.type == type && settings.match_on != MatchOn::edges &&
          !window.poses.any() && !window.region.empty() &&
          searched_region(frame, window.region) == window.region &&
-         t.size.width <= window.region.width && t.size.height <= window.region.height;
+         t.size.width <= window.region.width && t.size.height <= window.region.height &&
+         !(meets_border && overhang_of({&t, 1}, settings.overhang) != Size{});
 }
 
 Status WindowMatcher::Impl::add_single(std::size_t number, const SearchWindow& window,

@@ -131,8 +131,10 @@ std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem p
   for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
     problem.products = products;
     // Approximate products of u8 are of templates less the mean of all their pixels, and what
-    // coarse searches knows only exact ones, as what adds those of several planes.
-    if ((problem.masking || problem.is_coarse || problem.correlate.planes > 1) &&
+    // coarse searches knows only exact ones, as what adds those of several planes. Of a part of a
+    // template their error may be more than a score.
+    if ((problem.masking || problem.is_coarse || problem.correlate.planes > 1 ||
+         problem.overhang) &&
         products != problem.correlate.output_type())
       break;
     if (kernel.correlate->able(problem.correlation(), device)) return products;

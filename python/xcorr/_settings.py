@@ -126,7 +126,7 @@ class Settings:
         The part of the frame in which matches lie; None: all of it.
     overhang : float
         The share of a template's pixels that may lie outside the frame, 0 to 0.5; the score is that of the others.
-        Above 0 on the CPU only, with a normed method.
+        Above 0 with a normed method, for poses on the CPU only.
     prefilter_sigma : float
         Frame and templates are smoothed by a Gaussian of this width in pixels, 0 to 10.
     kernel : str

@@ -209,6 +209,25 @@ TEST_P(EdgesTest, Inverted) {
 }
 
 /// Whichever kernel, in part of a frame as in the whole, from any layout; smoothed, too.
+/// Also what does not count lies inside the frame.
+TEST_P(EdgesTest, MarginsLieInside) {
+  Bytes mask(part);
+  for (int y = 12; y < 52; ++y)
+    for (int x = 12; x < 52; ++x) mask.at(x, y) = 1;
+  Bytes frame = cluttered({140, 110}, 2);
+  paste(frame, pattern, 57, 41, unchanged);
+  MatchSettings settings = on_edges();
+  settings.max_peaks = 10;
+  const auto peaks = find(frame, settings, &mask);
+  ASSERT_FALSE(peaks.empty());
+  expect_there(peaks[0], 1);
+  for (const Peak& peak : peaks) {
+    EXPECT_GE(std::min(peak.x, peak.y), 0);
+    EXPECT_LE(peak.x + part.width, 140);
+    EXPECT_LE(peak.y + part.height, 110);
+  }
+}
+
 /// A cross of one colour on transparency has the outline of its mask, up to the template's border.
 TEST_P(EdgesTest, GlyphsOfOneColor) {
   constexpr Size size{25, 25};

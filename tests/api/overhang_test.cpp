@@ -157,8 +157,10 @@ TEST_P(OverhangTest, MarginsThatDoNotCount) {
 
 // ---- poses ----------------------------------------------------------------------------------
 
+class OverhangPosesTest : public OverhangTest {};
+
 /// Turned and scaled parts across the border.
-TEST_P(OverhangTest, PosesAcrossTheBorder) {
+TEST_P(OverhangPosesTest, PosesAcrossTheBorder) {
   const Scene scene{.poses = {{8.4, 60.3, 30},
                               {120.6, 9.2, -100, 1.1},
                               {249.3, 110.4, 165},
@@ -176,7 +178,7 @@ TEST_P(OverhangTest, PosesAcrossTheBorder) {
 }
 
 /// Of masks all on one side of a rectangle, that is where it does not count.
-TEST_P(OverhangTest, PartsWhoseRectangleSticksOut) {
+TEST_P(OverhangPosesTest, PartsWhoseRectangleSticksOut) {
   const Size size{48, 48};
   for (const bool triangle : {false, true}) {
     Bytes mask(size);
@@ -200,9 +202,7 @@ TEST_P(OverhangTest, PartsWhoseRectangleSticksOut) {
 
 // ---- settings -------------------------------------------------------------------------------
 
-class OverhangSettingsTest : public PosedTest {};
-
-TEST_P(OverhangSettingsTest, WhatIsRefused) {
+TEST_P(OverhangTest, WhatIsRefused) {
   Matcher matcher = std::move(Matcher::create(device).value());
   const auto refusal = [&](double overhang, Method method) {
     MatchSettings s;
@@ -214,15 +214,18 @@ TEST_P(OverhangSettingsTest, WhatIsRefused) {
     EXPECT_EQ(refusal(overhang, Method::ccoeff_normed), "overhang must be in [0, 0.5]");
   EXPECT_EQ(refusal(0.2, Method::ccorr),
             "overhang: scores by ccorr grow with the pixels; those of normed methods do not");
-  EXPECT_EQ(refusal(0.2, Method::ccoeff_normed),
+  EXPECT_EQ(refusal(0.2, Method::ccoeff_normed), "");
+  MatchSettings turned = all_round(1);
+  turned.overhang = 0.2;
+  EXPECT_EQ(matcher.prepare(ElementType::u8, {64, 48}, turned).message(),
             device.backend == Backend::cuda
-                ? "overhang: what sticks out of the frame is searched by the CPU only"
+                ? "poses that stick out of the frame are searched by the CPU only"
                 : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, OverhangTest, testing::Values(Backend::cpu),
+INSTANTIATE_TEST_SUITE_P(, OverhangTest, testing::Values(Backend::cpu, Backend::cuda),
                          [](const auto& info) { return xcorr::name_of(info.param); });
-INSTANTIATE_TEST_SUITE_P(, OverhangSettingsTest, testing::Values(Backend::cpu, Backend::cuda),
+INSTANTIATE_TEST_SUITE_P(, OverhangPosesTest, testing::Values(Backend::cpu),
                          [](const auto& info) { return xcorr::name_of(info.param); });
 
 }  // namespace

@@ -151,6 +151,10 @@ TEST_P(TuneTest, AnotherProblemIsAnotherAnswer) {
   settings.search_region = {10, 5, 40, 30};
   find(matcher, settings);
   EXPECT_EQ(lines_of(file).size(), 5u);
+  settings = tuned();
+  settings.overhang = 0.2;
+  find(matcher, settings);
+  EXPECT_EQ(lines_of(file).size(), 6u);
 }
 
 TEST_P(TuneTest, TheEnvironmentMayAskForIt) {

@@ -139,6 +139,22 @@ TEST_P(WindowMatcherTest, LargeWindows) {
   for (int i = 0; i < 3; ++i) EXPECT_GE(expect_as_alone(windows), windows.size());
 }
 
+/// Of these windows some meet the frame's border, where matches may stick out.
+TEST_P(WindowMatcherTest, AcrossTheBorder) {
+  settings.overhang = 0.4;
+  settings.subpixel = Subpixel::none;  // at the border of a search, which depends on all templates
+  prepare();
+  EXPECT_GT(expect_as_alone(some), 20u);
+  settings.overhang = 0;
+  for (const Bytes& image : templates) {
+    masks.emplace_back(image.size);
+    for (int y = 3; y < image.size.height; ++y)
+      for (int x = 4; x < image.size.width; ++x) masks.back().at(x, y) = 1;
+  }
+  prepare();
+  EXPECT_GT(expect_as_alone(some), 20u);
+}
+
 TEST_P(WindowMatcherTest, Masks) {
   for (const Bytes& image : templates) {
     masks.emplace_back(image.size, std::uint8_t{1});

@@ -26,12 +26,7 @@ struct Window {
     window.size = p.right;
     return window;
   }
-  /// What of it lies in the picture, in its own coordinates.
-  Rect seen() const {
-    const Problem& p = problem.correlate;
-    return problem.overhang ? problem.overhang.seen(p.shifts.x + x, p.shifts.y + y, p.right)
-                            : Rect{0, 0, p.right.width, p.right.height};
-  }
+  Rect seen() const { return problem.seen(x, y); }
   bool sticks_out() const { return seen().size() != problem.correlate.right; }
   /// Calls f(x, y) for each pixel of it that counts and lies in the picture.
   template <class F>

@@ -41,7 +41,7 @@ template <class T>
 struct Images {
   Matrix<T> window, pattern;
   const std::uint8_t* inset;
-  Rect part;  ///< of the template, whose pixels take part where all that they need is there
+  Rect part;  ///< see fitted_part()
   double mean;
   Element<T>* scratch;
 
@@ -56,13 +56,7 @@ struct Images {
     window.data += (p.shifts.y + job.at.y) * window.pitch +
                    (p.shifts.x + job.at.x) * static_cast<std::int64_t>(sizeof(T));
     pattern = right_of<T>(p, job.buffers->templates, job.right, plane);
-    constexpr int reach = PlaceSums::reach;
-    const Overhang& overhang = job.problem->overhang;
-    const Rect seen = overhang
-                          ? overhang.seen(p.shifts.x + job.at.x, p.shifts.y + job.at.y, p.right)
-                          : Rect{0, 0, p.right.width, p.right.height};
-    part = {seen.x + reach, seen.y + reach, std::max(seen.width - 2 * reach, 0),
-            std::max(seen.height - 2 * reach, 0)};
+    part = job.problem->fitted_part(job.at);
   }
 
   /// The terms but for the last of the template's pixel there.
@@ -200,7 +194,7 @@ FittedPlace place_as(const Job& job) {
   for (int plane = 0; plane < planes; ++plane) {
     const Images<T> images(job, plane);
     const int last = images.part.y + images.part.height;
-    if (images.part.width > 0)  // no pixel of a narrower template takes part
+    if (!images.part.empty())
       for (int y = images.part.y; y < last; y += rows)
         add_rows(images, y, std::min(y + rows, last), sums[plane]);
   }

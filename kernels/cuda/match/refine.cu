@@ -16,35 +16,35 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-/// Visits the pixels of window and template that count, divided among the threads of the block: a
-/// warp takes a row of pixels. `end_row` is called after each row.
+/// Visits the pixels of window and template that count and are seen, divided among the threads of
+/// the block: a warp takes a row of pixels. `end_row` is called after each row.
 template <class In, class F, class G>
-__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right,
-                           const std::uint8_t* mask, F f, G end_row) {
+__device__ void for_pixels(const Problem& p, const Rect& seen, const std::byte* window,
+                           const In* right, const std::uint8_t* mask, F f, G end_row) {
   const int lane = threadIdx.x % 32;
 #pragma unroll 2
-  for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
+  for (int y = seen.y + threadIdx.x / 32; y < seen.y + seen.height; y += warps) {
     const auto* left_row = reinterpret_cast<const In*>(window + y * p.left_pitch);
     const auto* right_row =
         reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
 #pragma unroll 2
-    for (int x = lane; x < p.right.width; x += 32)
+    for (int x = seen.x + lane; x < seen.x + seen.width; x += 32)
       if (!mask || mask[std::int64_t{y} * p.right.width + x]) f(left_row[x], right_row[x]);
     end_row();
   }
 }
 
-/// Pixels of integers.
+/// Pixels of integers. `sums`: of the whole template.
 template <class In>
-__device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, const std::byte* window,
-                                           const In* right, const std::uint8_t* mask,
-                                           const TemplateSums& sums) {
+__device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, const Rect& seen,
+                                           const std::byte* window, const In* right,
+                                           const std::uint8_t* mask, const TemplateSums& sums) {
   // 32 bits hold a thread's share of any row of bytes.
   using Share = std::conditional_t<sizeof(In) == 1, unsigned, unsigned long long>;
   Share product = 0, sum = 0, squares = 0;
   unsigned long long totals[3] = {};
   for_pixels(
-      p.correlate, window, right, mask,
+      p.correlate, seen, window, right, mask,
       [&](unsigned f, unsigned t) {
         product += f * t;
         sum += f;
@@ -58,28 +58,48 @@ __device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, cons
       });
   block_sums<warps>(totals);
   using T = TermOf<In>;
-  return score_terms(
-      p.method, WindowTerms<T>{p.pixels(), static_cast<T>(totals[0]), static_cast<T>(totals[1]),
-                               static_cast<T>(totals[2]), static_cast<std::int64_t>(sums.sum),
-                               static_cast<std::int64_t>(sums.squares)});
+  WindowTerms<T> terms{p.pixels(),
+                       static_cast<T>(totals[0]),
+                       static_cast<T>(totals[1]),
+                       static_cast<T>(totals[2]),
+                       static_cast<std::int64_t>(sums.sum),
+                       static_cast<std::int64_t>(sums.squares)};
+  if (seen.size() != p.correlate.right) {
+    unsigned long long seen_totals[3] = {};
+    for_pixels(
+        p.correlate, seen, window, right, mask,
+        [&](unsigned, unsigned t) {
+          ++seen_totals[0];
+          seen_totals[1] += t;
+          seen_totals[2] += t * t;
+        },
+        [] {});
+    block_sums<warps>(seen_totals);
+    terms.n = static_cast<T>(seen_totals[0]);
+    terms.right_sum = static_cast<T>(seen_totals[1]);
+    terms.right_squares = static_cast<T>(seen_totals[2]);
+  }
+  return score_terms(p.method, terms);
 }
 
-__device__ CentredTerms terms_of(const stage::Refine::Problem& p, const std::byte* window,
-                                 const float* right, const std::uint8_t* mask,
-                                 const TemplateSums&) {
-  double means[2] = {};
+__device__ CentredTerms terms_of(const stage::Refine::Problem& p, const Rect& seen,
+                                 const std::byte* window, const float* right,
+                                 const std::uint8_t* mask, const TemplateSums&) {
+  double means[3] = {};  // the last one: pixels
   for_pixels(
-      p.correlate, window, right, mask,
+      p.correlate, seen, window, right, mask,
       [&](double f, double t) {
         means[0] += f;
         means[1] += t;
+        ++means[2];
       },
       [] {});
   block_sums<warps>(means);
-  for (double& mean : means) mean /= static_cast<double>(p.pixels());
+  if (!(means[2] > 0)) return {};  // a neighbour outside
+  for (int k = 0; k < 2; ++k) means[k] /= means[2];
   double s[7] = {};
   for_pixels(
-      p.correlate, window, right, mask,
+      p.correlate, seen, window, right, mask,
       [&](double f, double t) {
         const double a = f - means[0], b = t - means[1];
         s[0] += f * f;
@@ -105,7 +125,7 @@ __device__ CentredTerms terms_of(const stage::Refine::Problem& p, const std::byt
 
 /// Grid: positions, candidates of a template, templates.
 template <class In>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 4)
     score_places(stage::Refine::Problem p, const std::byte* left, const std::byte* templates,
                  const std::uint8_t* mask, const TemplateSums* template_sums, int first_right,
                  int right_count, const Candidate* candidates, const std::uint32_t* counts,
@@ -118,10 +138,11 @@ __global__ void __launch_bounds__(threads)
     const int dx = static_cast<int>(blockIdx.x) % 3 - 1, dy = static_cast<int>(blockIdx.x) / 3 - 1;
     if ((dx && !there.x) || (dy && !there.y)) continue;
     const int x = p.correlate.shifts.x + c.x + dx, y = p.correlate.shifts.y + c.y + dy;
+    const Rect seen = p.seen(c.x + dx, c.y + dy);
     const Problem& of = p.correlate;
     const auto terms = [&](int plane) {
       const std::int64_t right = std::int64_t{plane} * of.rights + r;
-      return terms_of(p,
+      return terms_of(p, seen,
                       left + plane * of.left_plane + of.left_offset(r) + y * of.left_pitch +
                           x * static_cast<int>(sizeof(In)),
                       reinterpret_cast<const In*>(templates + right * of.right_stride), mask,
@@ -187,7 +208,7 @@ Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refin
 constexpr Variant<stage::Refine> table[] = {
     {{.name = "refine",
       .backend = Backend::cuda,
-      .features = match_features | Features(Feature::own_lefts)},
+      .features = match_features | Features(Feature::own_lefts, Feature::overhang)},
      {.launch = launch, .workspace = workspace}},
 };
 

@@ -34,6 +34,7 @@ struct Pixels {
   const std::uint8_t *window, *pattern, *inset;
   std::int64_t window_pitch, pattern_pitch;
   Size size;
+  Rect part;  ///< whose pixels take part
 
   /// Calls f(terms, the pixel of the window) for the pixels of a row in columns [begin, end).
   template <class F>
@@ -52,7 +53,7 @@ __device__ void add(u64* to, long long value) { atomicAdd(to, static_cast<u64>(v
 __device__ void add_pairs(const Pixels& pixels, int y, int end, u64* sums) {
   long long of[PlaceSums::pairs] = {};
   for (; y < end; y += parts)
-    pixels.for_row(y, PlaceSums::reach, pixels.size.width - PlaceSums::reach,
+    pixels.for_row(y, pixels.part.x, pixels.part.x + pixels.part.width,
                    [&](const SplinePixel& pixel, const std::uint8_t*) {
                      const int terms[] = {pixel.by_u, pixel.by_v, pixel.value, 1};
                      int k = 0;
@@ -91,7 +92,7 @@ struct ShiftSums {
 
 /// Of the rows from y to `end`, `parts` apart; as many pixels at a time as 32 bits hold.
 __device__ void add_shifts(const Pixels& pixels, int y, int end, int down, u64* sums) {
-  const int first = PlaceSums::reach, last = pixels.size.width - PlaceSums::reach;
+  const int first = pixels.part.x, last = first + pixels.part.width;
   for (int begin = first; y < end;) {
     ShiftSums of;
     for (int room = columns; y < end;) {
@@ -151,9 +152,9 @@ __global__ void __launch_bounds__(threads, 1)
     }
     for (int k = threadIdx.x; k < count; k += threads) shared[k] = 0;
     __syncthreads();
-    const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, PlaceSums::reach);
-    const int end =
-        min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - PlaceSums::reach);
+    const Rect fitted = p.fitted_part(at);
+    const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, fitted.y);
+    const int end = min(static_cast<int>(blockIdx.x + 1) * rows_of_block, fitted.y + fitted.height);
     for (int plane = 0; plane < c.planes; ++plane) {
       const Pixels pixels{left + plane * c.left_plane + c.left_offset(r) +
                               (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
@@ -161,7 +162,8 @@ __global__ void __launch_bounds__(threads, 1)
                           inset,
                           c.left_pitch,
                           c.right_pitch,
-                          c.right};
+                          c.right,
+                          fitted};
       u64* const of_plane = shared + plane * PlaceSums::count;
       if (job < PlaceSums::across)
         add_shifts(pixels, begin + part, end, job - PlaceSums::reach, of_plane);
@@ -208,7 +210,7 @@ constexpr Variant<stage::SubpixelRefine> table[] = {
     {{.name = "subpixel_refine",
       .backend = Backend::cuda,
       .features = {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                   Feature::contrast, Feature::own_lefts, Feature::planes}},
+                   Feature::contrast, Feature::own_lefts, Feature::planes, Feature::overhang}},
      {.supports = supports, .launch = launch, .plan = plan}},
 };
 

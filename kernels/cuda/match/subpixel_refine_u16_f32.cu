@@ -38,12 +38,13 @@ bool is_shared(const stage::SubpixelRefine::Problem& p) {
   return chunks > 1 && p.slots() * chunks <= most;
 }
 
-/// What a warp reads of a candidate: rows from `first` to `end`, `parts` apart.
+/// What a warp reads of a candidate: rows from `first` to `end`, `parts` apart, of columns from
+/// `left` to `right`.
 template <class T>
 struct Rows {
   const std::uint8_t *window, *pattern, *inset;
   std::int64_t window_pitch, pattern_pitch;
-  int width, first, end;
+  int width, left, right, first, end;
   double mean;
 
   /// Calls f(terms, x, y) for its pixels.
@@ -52,7 +53,7 @@ struct Rows {
     const std::int64_t pitch = pattern_pitch / static_cast<std::int64_t>(sizeof(T));
     const int lane = threadIdx.x % 32;
     for (int y = first; y < end; y += parts)
-      for (int x = Sums::reach + lane; x < width - Sums::reach; x += 32) {
+      for (int x = left + lane; x < right; x += 32) {
         if (inset && !inset[std::int64_t{y} * width + x]) continue;
         const U16F32Terms pixel(row_of<T>(pattern, pattern_pitch, y) + x, pitch, mean);
         const double terms[Sums::terms] = {pixel.by_u, pixel.by_v, pixel.value, 1};
@@ -102,7 +103,7 @@ __device__ void sum_shifts(const Rows<T>& rows, int down, double* sums) {
 
 /// Grid: blocks that share a candidate, candidates of a template, templates.
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1)
     subpixel_refine_u16_f32(stage::SubpixelRefine::Problem p, stage::SubpixelRefine::Buffers b,
                             int chunks, unsigned* block_counters) {
   __shared__ double of_parts[parts][Sums::count];
@@ -118,6 +119,7 @@ __global__ void __launch_bounds__(threads)
       if (blockIdx.x == 0 && threadIdx.x == 0) b.fits[index] = {0, 0, 0};
       continue;
     }
+    const Rect fitted = p.fitted_part(at);
     Rows<T> rows{b.lefts + (c.shifts.y + at.y) * c.left_pitch +
                      (c.shifts.x + at.x) * static_cast<std::int64_t>(sizeof(T)),
                  b.templates + r * c.right_stride,
@@ -125,6 +127,8 @@ __global__ void __launch_bounds__(threads)
                  c.left_pitch,
                  c.right_pitch,
                  c.right.width,
+                 fitted.x,
+                 fitted.x + fitted.width,
                  0,
                  0,
                  p.mean(b.template_sums[r])};
@@ -132,8 +136,8 @@ __global__ void __launch_bounds__(threads)
     double total = 0;
     for (int chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
       const int begin = Sums::reach + chunk * rows_of_chunk;
-      rows.first = begin + part;
-      rows.end = min(begin + rows_of_chunk, c.right.height - Sums::reach);
+      rows.first = max(begin, fitted.y) + part;
+      rows.end = min(begin + rows_of_chunk, fitted.y + fitted.height);
       if (job < Sums::across)
         sum_shifts(rows, job - Sums::reach, of_parts[part]);
       else
@@ -153,10 +157,9 @@ __global__ void __launch_bounds__(threads)
       __threadfence();
       __syncthreads();
       if (!is_last_block(&block_counters[index], gridDim.x)) continue;
-      if (k < Sums::count)
-        XCORR_ROLL
-        for (int chunk = 0; chunk < chunks; ++chunk)
-          total += static_cast<const volatile double*>(of_chunks)[chunk * Sums::count + k];
+      if (k < Sums::count) XCORR_ROLL
+      for (int chunk = 0; chunk < chunks; ++chunk)
+        total += static_cast<const volatile double*>(of_chunks)[chunk * Sums::count + k];
     }
     if (k < Sums::count) sums.of[k] = total;
     __syncthreads();
@@ -189,7 +192,7 @@ constexpr Variant<stage::SubpixelRefine> table[] = {
     {{.name = "subpixel_refine_u16_f32",
       .backend = Backend::cuda,
       .features = {Feature::u16, Feature::f32, Feature::wide_sums, Feature::several_peaks,
-                   Feature::mask, Feature::contrast}},
+                   Feature::mask, Feature::contrast, Feature::overhang}},
      {.launch = launch, .workspace = workspace, .plan = plan}},
 };
 

@@ -88,8 +88,8 @@ struct MatchSettings {
   double subpixel_threshold = -1;
 
   /// The share of a template's pixels that count which may lie outside the frame, 0 to 0.5. The
-  /// score is that of those inside, as exact as others. Above 0 it needs a normed method and the
-  /// CPU. At 0 the CPU lets stick out what does not count of upright templates.
+  /// score is that of those inside, as exact as others. Above 0 it needs a normed method, and for
+  /// poses the CPU. At 0 what does not count of upright templates may stick out.
   double overhang = 0;
 
   /// The part of the frame that is searched. A match lies completely inside, but where the part

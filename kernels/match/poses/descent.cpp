@@ -66,9 +66,8 @@ ContrastRule PoseDescent::contrast_at(const MatchSettings& settings, int level) 
   return {rule.polarity, level > 0 ? 0 : rule.least};
 }
 
-double PoseDescent::overhang_at(const Device& device, const MatchSettings& settings, int level) {
-  // As on a GPU, unless it is asked for.
-  if (device.backend == Backend::cuda || settings.overhang == 0) return -1;
+double PoseDescent::overhang_at(const MatchSettings& settings, int level) {
+  if (settings.overhang == 0) return -1;
   // Of an image's part that counts, which may be less than the template's, or coarse, more may lie
   // outside.
   constexpr double coarse_overhang = 0.1;
@@ -129,7 +128,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
     local_rescores_.push_back(
         {{frames[level], 0, method, templ.pyramid(), templ.masking(), grid.steps(), level,
           grid.most(level), most_, false, contrast_at(settings, level), templ.type(),
-          templ.planes(), 0, overhang_at(device_, settings, level), templ.edges(level)}});
+          templ.planes(), 0, overhang_at(settings, level), templ.edges(level)}});
     prunings_.push_back(
         {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most), polarity}});
     most_ = most;
@@ -157,7 +156,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            templ.type(),
                            templ.planes(),
                            0,
-                           overhang_at(device_, settings, 0),
+                           overhang_at(settings, 0),
                            templ.edges(0)};
   return {};
 }

@@ -39,7 +39,7 @@ class PoseDescent {
   /// A level above full size has less contrast, so none is asked for there.
   static ContrastRule contrast_at(const MatchSettings& settings, int level);
   /// How much of an image may lie outside the frame there, see stage::LocalRescore::Problem.
-  static double overhang_at(const Device& device, const MatchSettings& settings, int level);
+  static double overhang_at(const MatchSettings& settings, int level);
 
   /// Which peaks of the images are enough for what is found to be the same, where full size is
   /// searched.

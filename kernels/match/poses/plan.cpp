@@ -96,6 +96,9 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
     return Status(Code::unsupported, "poses in colour are searched by the CPU only");
   if (settings.match_on == MatchOn::edges && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses on edges are searched by the CPU only");
+  if (settings.overhang > 0 && device.backend == Backend::cuda)
+    return Status(Code::unsupported,
+                  "poses that stick out of the frame are searched by the CPU only");
   PosePlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -163,12 +166,11 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.subpixel = Subpixel::none;
   // What sticks out is not searched coarsely.
   const bool is_coarse = level > 0 && settings_.overhang == 0;
-  auto top =
-      MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse, stream,
-                      {}, Memory::device, is_coarse,
-                      level > 0 ? stage::Search::PruningBound()
-                                : PoseDescent::pruning_bound_at_full_size(templ, settings_),
-                      PoseDescent::overhang_at(device_, settings_, level), edges.has_value());
+  auto top = MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse,
+                             stream, {}, Memory::device, is_coarse,
+                             level > 0 ? stage::Search::PruningBound()
+                                       : PoseDescent::pruning_bound_at_full_size(templ, settings_),
+                             PoseDescent::overhang_at(settings_, level), edges.has_value());
   if (!top.ok()) return top.status();
   auto descent =
       PoseDescent::make(device_, templ, top.value(), images.value(), sizes(), settings_, stream);

@@ -131,6 +131,12 @@ struct Refine {
           .with(Feature::overhang, bool(overhang));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
+    /// What of the window at an element of the output lies in the picture, in its own coordinates.
+    XCORR_HD Rect seen(int x, int y) const {
+      const xcorr::Problem& p = correlate;
+      return overhang ? overhang.seen(p.shifts.x + x, p.shifts.y + y, p.right)
+                      : Rect{0, 0, p.right.width, p.right.height};
+    }
   };
 
   struct Buffers : WindowInputs {

@@ -189,6 +189,15 @@ struct SubpixelRefine {
           .with(Feature::overhang, bool(overhang));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
+    /// The part of the template whose pixels may take part at a candidate: all that they need lies
+    /// in the picture.
+    XCORR_HD Rect fitted_part(const Candidate& at) const {
+      constexpr int reach = PlaceSums::reach;
+      const xcorr::Problem& p = correlate;
+      const Rect seen = overhang ? overhang.seen(p.shifts.x + at.x, p.shifts.y + at.y, p.right)
+                                 : Rect{0, 0, p.right.width, p.right.height};
+      return {seen.x + reach, seen.y + reach, seen.width - 2 * reach, seen.height - 2 * reach};
+    }
     constexpr double mean(const xcorr::TemplateSums& right) const {
       return right.sum / static_cast<double>(masking.pixels(correlate.right));
     }
