@@ -136,11 +136,11 @@ __device__ __attribute__((noinline)) void take_best(const CellInputs& from, Wind
     const int k = 32 * i + threadIdx.x % 32;
     high[i] = -1;
     if (!windows.inside(k)) continue;
-    const u32 sum = scorer.sums[windows.index(k)], square = scorer.squares[windows.index(k)];
-    const Scorer::Estimate estimate = scorer.estimate(products[k], sum, square);
+    const WindowOf<1> window = scorer.window(windows.index(k));
+    const Scorer::Estimate estimate = scorer.estimate(products[k], window);
     if (!scorer.may_reach(estimate)) continue;
-    high[i] = scorer.high(estimate, sum, square);
-    low = fmaxf(low, scorer.low(products[k], sum, square));
+    high[i] = scorer.high(estimate, window);
+    low = fmaxf(low, scorer.low(products[k], window));
   }
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
