@@ -70,6 +70,7 @@ constexpr Case table[] = {
     {.name = "color-many", .type = u8, .left = {71, 53}, .right = {19, 11}, .form = one_to_many, .rights = 5, .planes = 3, .pad = 5, .misalign = 3},
     {.name = "color-one-peak", .type = u8, .left = {83, 61}, .right = {32, 32}, .planes = 3, .max_peaks = 1},
     {.name = "color-one-peak-copies", .type = u8, .left = {127, 113}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 3, .planes = 3, .max_peaks = 1, .threshold = 1},
+    {.name = "color-one-peak-groups", .type = u8, .left = {95, 63}, .right = {13, 11}, .form = one_to_many, .rights = 35, .planes = 3, .max_peaks = 1},
     {.name = "color-one-peak-disc", .type = u8, .left = {97, 83}, .right = {41, 33}, .form = one_to_many, .rights = 2, .planes = 3, .pad = 5, .misalign = 3, .max_peaks = 1, .mask = Mask::disc},
     {.name = "color-one-peak-near-flat", .type = u8, .left = {80, 60}, .right = {40, 24}, .fill = near_flat, .planes = 3, .max_peaks = 1},
     {.name = "color-one-peak-flat-left", .type = u8, .left = {80, 60}, .right = {40, 24}, .fill = flat_left, .planes = 3, .max_peaks = 1},

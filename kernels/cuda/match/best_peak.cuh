@@ -4,11 +4,20 @@
 // score surfaces.
 #pragma once
 
+#include "cuda/common/element.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/match/peak_list.cuh"
 #include "cuda/match/refinement.cuh"
 
 namespace xcorr::cuda {
+
+/// Whether the products of all planes may be one sum: so they may be of colour, for one peak each,
+/// where 32 bits hold it.
+inline bool adds_planes(const stage::Search::Problem& problem) {
+  const Problem& p = problem.correlate;
+  return p.planes == 1 || (p.planes == color_planes && problem.method != Method::orientation &&
+                           problem.max_peaks == 1 && p.planes * p.right.area() <= widest_u8_row);
+}
 
 /// Of the rights of a launch the best keys, 0 before and after; of all rights what comes of them.
 struct BestPeaks {

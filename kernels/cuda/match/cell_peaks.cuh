@@ -183,7 +183,6 @@ struct ScorerOf {
     least_square = margin_below * limit * limit * right_variance;
   }
 };
-using Scorer = ScorerOf<1>;
 
 /// The cells of one template: each block of the grid has the same number of them.
 struct Cells {
@@ -205,7 +204,8 @@ struct CellInputs {
   int first_right;
   Cells cells;
 
-  __device__ Scorer scorer(int right) const {
+  template <int planes>
+  __device__ ScorerOf<planes> scorer(int right) const {
     return {problem, minimum, first_right + right, template_sums, window_sums, window_squares};
   }
 
@@ -217,7 +217,7 @@ struct CellInputs {
 inline __device__ void CellInputs::score_windows(int right, int x0, int y0,
                                                  WindowKeys& keys) const {
   const Problem& p = problem.correlate;
-  const Scorer scores = scorer(right);
+  const ScorerOf<1> scores = scorer<1>(right);
   const auto* pixels = reinterpret_cast<const std::uint8_t*>(
       templates + std::int64_t{first_right + right} * p.right_stride);
   const auto* region =

@@ -17,20 +17,20 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr float more = Scorer::more, less = Scorer::less;
+constexpr float more = ScorerOf<1>::more, less = ScorerOf<1>::less;
 
 /// Of the group's rights: what bounds need besides products.
-template <class T>
+template <class T, int planes>
 struct OfRights {
-  float sums[T::rights];  ///< a little less
+  float sums[planes][T::rights];  ///< a little less
   float limits[T::rights], variances[T::rights];
 };
 
 /// What a warp shares besides what its products need.
-template <class T>
+template <class T, int planes>
 struct OfWarp {
   static constexpr int windows = T::warp_columns * T::tiles;
-  u32 sums[windows], squares[windows];
+  u32 sums[planes][windows], squares[planes][windows];
   u32 products[4][windows];  ///< with four rights
 };
 
@@ -63,45 +63,54 @@ struct Windows {
   }
 };
 
-/// Of this lane's windows, what bounds need besides products.
-template <class T>
-struct WindowBounds {
-  float of_product[T::tiles][2], of_sum[T::tiles][2];
-
-  __device__ WindowBounds(const Windows<T>& windows, u32 n, const OfWarp<T>& of_warp) {
-    const auto pixels = static_cast<float>(n);
+/// Of each of a lane's eight rights at least the greatest score of the lane's windows times the
+/// right's deviation, n times, or 0.
+template <class T, int planes>
+__device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u32 n,
+                                const OfWarp<T, planes>& of_warp,
+                                const OfRights<T, planes>& of_rights, float (&greatest)[8]) {
+  const int lane = threadIdx.x % 32;
+  const auto pixels = static_cast<float>(n);
 #pragma unroll
-    for (int t = 0; t < T::tiles; ++t)
+  for (float& value : greatest) value = 0;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int k = windows.number(threadIdx.x % 32, t, half);
-        const u32 sum = of_warp.sums[k], square = of_warp.squares[k];
-        const auto left = static_cast<float>(sum);
-        const float variance =
-            fmaf(static_cast<float>(square), less * pixels, -(more * left) * left);
-        float over_deviation = 0;
-        if (variance > 0)
-          over_deviation = rsqrtf(variance);
-        else if (u64{n} * square != u64{sum} * sum)
-          over_deviation = 1e18f;  // rounding has lost it
-        if (!windows.inside(k)) over_deviation = 0;
-        of_product[t][half] = more * pixels * over_deviation;
-        of_sum[t][half] = left * over_deviation;
+  for (int t = 0; t < T::tiles; ++t) {
+    if constexpr (planes > 1) hold_registers(sums[t]);  // or loads for all tiles come first
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int k = windows.number(lane, t, half);
+      WindowOf<planes> w{};
+      float left[planes], square = 0;
+#pragma unroll
+      for (int plane = 0; plane < planes; ++plane) {
+        w.sums[plane] = of_warp.sums[plane][k];
+        w.squares += of_warp.squares[plane][k];
+        left[plane] = static_cast<float>(w.sums[plane]);
+        square = fmaf(more * left[plane], left[plane], square);
       }
-  }
-
-  /// At least the greatest score of these windows times the deviation of the right, n times, or 0.
-  __device__ float greatest(const BankSums<T>& sums, int c, float right_sum) const {
-    float greatest = 0;
+      const float variance = fmaf(static_cast<float>(w.squares), less * pixels, -square);
+      float over_deviation = 0;
+      if (variance > 0)
+        over_deviation = rsqrtf(variance);
+      else if (u64{n} * w.squares != w.squared_sums())
+        over_deviation = 1e18f;  // rounding has lost it
+      if (!windows.inside(k)) over_deviation = 0;
+      const float of_product = more * pixels * over_deviation;
 #pragma unroll
-    for (int t = 0; t < T::tiles; ++t)
+      for (float& sum : left) sum *= over_deviation;
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
-        greatest = fmaxf(greatest, fmaf(static_cast<float>(sums[t][c / 2 * 4 + 2 * half + c % 2]),
-                                        of_product[t][half], -(right_sum * of_sum[t][half])));
-    return greatest;
+      for (int c = 0; c < 8; ++c) {
+        const int column = column_of(lane, c);
+        float of_sums = of_rights.sums[0][column] * left[0];
+#pragma unroll
+        for (int plane = 1; plane < planes; ++plane)
+          of_sums = fmaf(of_rights.sums[plane][column], left[plane], of_sums);
+        const auto product = static_cast<float>(sums[t][c / 2 * 4 + 2 * half + c % 2]);
+        greatest[c] = fmaxf(greatest[c], fmaf(product, of_product, -of_sums));
+      }
+    }
   }
-};
+}
 
 /// Of eight values in each lane the greatest over the lanes with the same lane % 4, shared out:
 /// each of these returns another one, number_of() it.
@@ -123,21 +132,22 @@ constexpr int first_lane_of(int c) { return c / 4 * 16 + c / 2 % 2 * 8 + c % 2 *
 
 /// Scores a warp's windows with a right by their products, and merges the best with what is known.
 /// Not a part of the kernel's code, whose sums would lose their registers.
-template <class T>
+template <class T, int planes>
 __device__ __attribute__((noinline)) void take_best(const CellInputs& from, Windows<T> windows,
                                                     int right, const u32* products, Key* best) {
-  Scorer scorer = from.scorer(right);
+  using Scorer = ScorerOf<planes>;
+  Scorer scorer = from.scorer<planes>(right);
   const Key known = __shfl_sync(~0u, *static_cast<volatile Key*>(&best[right]), 0);
   if (known) scorer.raise(score_of(known, false));
-  constexpr int each = OfWarp<T>::windows / 32;
+  constexpr int each = OfWarp<T, planes>::windows / 32;
   float high[each], low = 0;
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     const int k = 32 * i + threadIdx.x % 32;
     high[i] = -1;
     if (!windows.inside(k)) continue;
-    const WindowOf<1> window = scorer.window(windows.index(k));
-    const Scorer::Estimate estimate = scorer.estimate(products[k], window);
+    const WindowOf<planes> window = scorer.window(windows.index(k));
+    const typename Scorer::Estimate estimate = scorer.estimate(products[k], window);
     if (!scorer.may_reach(estimate)) continue;
     high[i] = scorer.high(estimate, window);
     low = fmaxf(low, scorer.low(products[k], window));
@@ -157,39 +167,50 @@ __device__ __attribute__((noinline)) void take_best(const CellInputs& from, Wind
 }
 
 /// By the first threads of a block, before a barrier.
-template <class T>
+template <class T, int planes>
 __device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
-                               OfRights<T>& of_rights) {
+                               OfRights<T, planes>& of_rights) {
   const int column = threadIdx.x;
   if (column >= T::rights) return;
-  of_rights.sums[column] = of_rights.variances[column] = 0;
+#pragma unroll
+  for (auto& of_plane : of_rights.sums) of_plane[column] = 0;
+  of_rights.variances[column] = 0;
   of_rights.limits[column] = INFINITY;
   if (!columns.has(column)) return;
-  const TemplateSums& sums = from.template_sums[from.first_right + columns.right(column)];
+  const Problem& p = from.problem.correlate;
+  const int right = from.first_right + columns.right(column);
+  TemplateSums sums = from.template_sums[right];
+  of_rights.sums[0][column] = less * static_cast<float>(sums.sum);
+#pragma unroll
+  for (int plane = 1; plane < planes; ++plane) {
+    const TemplateSums& of_plane = from.template_sums[std::int64_t{plane} * p.rights + right];
+    of_rights.sums[plane][column] = less * static_cast<float>(of_plane.sum);
+    sums += of_plane;
+  }
   const auto limit = static_cast<float>(score_limit(from.problem.method, from.problem.threshold,
                                                     double(from.problem.pixels()), sums));
-  of_rights.sums[column] = less * static_cast<float>(sums.sum);
   of_rights.variances[column] = static_cast<float>(sums.n2_variance);
   // All scores of a right without variance are 0.
   if (sums.n2_variance > 0 || limit <= 0) of_rights.limits[column] = limit;
 }
 
 /// Grid: blocks that share the windows, groups of rights.
-template <class T>
+template <class T, int planes>
 __global__ void __launch_bounds__(T::threads(), 1)
     tensor_bank(const __grid_constant__ CellInputs from, WordRows left, bool is_copy,
                 const u32* laid_out, int first_group, int right_count, Key* best) {
-  __shared__ OfRights<T> of_rights;
+  __shared__ OfRights<T, planes> of_rights;
   const Problem& p = from.problem.correlate;
   const Rect s = p.shifts;
   const auto n = static_cast<u32>(from.problem.pixels());
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int group_of_rights = first_group + blockIdx.y;
   const Columns columns{group_of_rights * T::rights - from.first_right, right_count};
-  auto& of_warp = reinterpret_cast<OfWarp<T>*>(dynamic_shared<std::uint8_t>() +
-                                               T::shared_bytes(p.right.height))[warp];
+  using Shared = OfWarp<T, planes>;
+  auto& of_warp = reinterpret_cast<Shared*>(dynamic_shared<std::uint8_t>() +
+                                            T::shared_bytes(p.right.height, planes))[warp];
   ask_for_rights(from, columns, of_rights);
-  stage_bank<T>(p, laid_out + std::int64_t{group_of_rights} * T::right_bytes(p.right.height) / 4);
+  const auto rights = stage_bank<T, planes>(p, laid_out, group_of_rights);
   let_next_begin();
   const int column = column_of(lane, number_of(lane));  // that this lane compares with its limit
 
@@ -199,49 +220,57 @@ __global__ void __launch_bounds__(T::threads(), 1)
     const int place = 4 * number + warp % 4, across = place / down;
     return Windows<T>{s, across * T::warp_columns, T::first_row(place - across * down)};
   };
-  const auto rows_of = [&](int number) {
+  const auto rows_of = [&](int number, int plane) {
     const Windows<T> windows = windows_of(number);
-    return BankRows<T>(left, windows.x0, windows.y0);
+    return BankRows<T>(left.of_plane(plane), windows.x0, windows.y0);
   };
-  const int first = blockIdx.x * T::groups + warp / 4, stride = gridDim.x * T::groups;
+  const int own = warp / 4, first = blockIdx.x * T::groups, stride = gridDim.x * T::groups;
   // The first products do not need what the kernel before makes, unless that is the copy.
-  bool waited = is_copy;
   if (is_copy) wait_for_previous();
-  BankProducts<T> products(p.right.height, rows_of(first));
-  for (int number = first; number < count; number += stride) {
+  BankProducts products(p.right.height, T::staged_bytes(p.right.height, planes), rights,
+                        rows_of(first + own, 0));
+  // Past the last windows a group goes on with its block, and finds none inside.
+  for (int block = first; block < count; block += stride) {
+    const bool waited = is_copy || block > first;
+    const int number = block + own;
     const Windows<T> windows = windows_of(number);
     Key known = 0;
     const auto ask = [&] {
 #pragma unroll
-      for (int k = lane; k < OfWarp<T>::windows; k += 32) {
-        const unsigned at = windows.inside(k) ? windows.index(k) : 0;
-        copy_async<4>(&of_warp.sums[k], from.window_sums + at, 4);
-        copy_async<4>(&of_warp.squares[k], from.window_squares + at, 4);
+      for (int k = lane; k < Shared::windows; k += 32) {
+        std::int64_t at = windows.inside(k) ? windows.index(k) : 0;
+#pragma unroll
+        for (int plane = 0; plane < planes; ++plane, at += xcorr::windows_of(p)) {
+          copy_async<4>(&of_warp.sums[plane][k], from.window_sums + at, 4);
+          copy_async<4>(&of_warp.squares[plane][k], from.window_squares + at, 4);
+        }
       }
       commit_copies();
       if (columns.has(column)) known = *static_cast<volatile Key*>(&best[columns.right(column)]);
     };
     if (waited) ask();
     BankSums<T> sums;
-    products.multiply(rows_of(number + stride < count ? number + stride : number), sums);
+    begin_sums<planes>(sums);
+#pragma unroll 1
+    for (int plane = 1; plane <= planes; ++plane)
+      products.multiply(
+          [&] { return plane < planes ? rows_of(number, plane) : rows_of(number + stride, 0); },
+          sums);
     if (!waited) {
       wait_for_previous();
-      waited = true;
       ask();
     }
     wait_copies<0>();
     __syncwarp();
 
-    const WindowBounds<T> bounds(windows, n, of_warp);
-    __syncwarp();  // what the warp shares is overwritten for the next windows
     float greatest[8];
-#pragma unroll
-    for (int c = 0; c < 8; ++c)
-      greatest[c] = bounds.greatest(sums, c, of_rights.sums[column_of(lane, c)]);
-    const float own = greatest_of(greatest), limit = of_rights.limits[column];
+    greatest_scores(sums, windows, n, of_warp, of_rights, greatest);
+    __syncwarp();  // what the warp shares is overwritten for the next windows
+    const float best_here = greatest_of(greatest), limit = of_rights.limits[column];
     const float least = known ? fmaxf(limit, score_of(known, false)) : limit;
-    const unsigned open = __ballot_sync(
-        ~0u, least <= 0 || own * own >= 0.998f * least * least * of_rights.variances[column]);
+    const unsigned open =
+        __ballot_sync(~0u, least <= 0 || best_here * best_here >=
+                                             0.998f * least * least * of_rights.variances[column]);
     if (!open) continue;
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
@@ -256,12 +285,12 @@ __global__ void __launch_bounds__(T::threads(), 1)
       __syncwarp();
       for (; of_four; of_four &= of_four - 1) {
         const int k = __ffs(static_cast<int>(of_four)) - 1;
-        take_best<T>(from, windows, columns.right(column_of(k, c)), of_warp.products[k], best);
+        take_best<T, planes>(from, windows, columns.right(column_of(k, c)), of_warp.products[k],
+                             best);
       }
       __syncwarp();
     }
   }
-  if (!waited) wait_for_previous();
 }
 
 constexpr int settle_threads = 256;
@@ -305,8 +334,12 @@ class State final : public PlanState {
 
 template <class T>
 std::size_t shared_bytes(const Problem& p) {
-  return T::shared_bytes(p.right.height) + T::warps() * sizeof(OfWarp<T>);
+  const std::size_t of_warp =
+      p.planes == 1 ? sizeof(OfWarp<T, 1>) : sizeof(OfWarp<T, color_planes>);
+  return T::shared_bytes(p.right.height, p.planes) + T::warps() * of_warp;
 }
+
+bool refines(const stage::Search::Problem& problem) { return problem.correlate.planes == 1; }
 
 template <class T>
 Status launch(const stage::Search::Problem& problem, const Device& device,
@@ -327,7 +360,8 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   const bool is_copy = !rows.are_words();
   if (is_copy) {
     const WordRows copy = WordRows::copy(p, b.workspace);
-    const dim3 columns(ceil_div(copy.size.width, 4 * copy_threads), grid_extent(copy.size.height));
+    const dim3 columns(ceil_div(copy.size.width, 4 * copy_threads), grid_extent(copy.size.height),
+                       p.planes);
     if (Status s = enqueue_early(device, "copy_rows", copy_rows, columns, dim3(copy_threads), 0,
                                  b.stream, rows, copy);
         !s.ok())
@@ -340,12 +374,14 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   const dim3 blocks(std::min(ceil_div(T::groups_of(p.shifts.size()), T::groups),
                              std::max(device.multiprocessors, 1)),
                     groups);
-  if (Status s = enqueue_early(device, "tensor_bank", tensor_bank<T>, blocks, dim3(T::threads()),
+  const auto kernel = p.planes == 1 ? tensor_bank<T, 1> : tensor_bank<T, color_planes>;
+  if (Status s = enqueue_early(device, "tensor_bank", kernel, blocks, dim3(T::threads()),
                                shared_bytes<T>(p), b.stream, from, rows, is_copy, of_bank.words(),
                                first_group, b.right_count, best);
       !s.ok())
     return s;
-  const BestPeaks to{best, b.candidates, b.counts, b.peaks, b.peak_counts};
+  const BestPeaks to{best, b.candidates, b.counts, refines(problem) ? b.peaks : nullptr,
+                     b.peak_counts};
   return enqueue_early(device, "settle", settle, dim3(b.right_count), dim3(settle_threads),
                        sizeof(typename BestRefinement<settle_threads>::Shared), b.stream, problem,
                        inputs, b.first_right, to);
@@ -353,16 +389,15 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
 
 /// For a copy of the left.
 std::size_t workspace(const stage::Search::Problem& p, const Device&) {
-  return WordRows::copy(p.correlate, nullptr).bytes();
+  return p.correlate.planes * WordRows::copy(p.correlate, nullptr).plane;
 }
-
-bool refines(const stage::Search::Problem&) { return true; }
 
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   return device.compute_capability == 90 && problem.method == Method::ccoeff_normed &&
-         problem.max_peaks == 1 && p.lefts == 1 && p.right.width <= T::max_width() &&
+         adds_planes(problem) && problem.max_peaks == 1 && p.lefts == 1 &&
+         p.right.width <= T::max_width() &&
          (T::packed > 1 || T::chunks == 1 || p.right.width > 32 * (T::chunks - 1)) &&
          shared_bytes<T>(p) <= max_shared_bytes(device) && p.shifts.size().area() < 0xffffffffLL &&
          problem.max_rights() <= 65535;
@@ -383,7 +418,7 @@ struct Name {
 template <class T>
 constexpr VariantName name = T::name(Name::name);
 
-constexpr Features features{Feature::u8, Feature::mask};
+constexpr Features features{Feature::u8, Feature::mask, Feature::planes};
 
 template <class T>
 constexpr Variant<stage::Search> variant{

@@ -221,18 +221,11 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
 constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask, Feature::own_lefts,
                             Feature::planes};
 
-/// Of colour 32 bits must hold the sums over all planes.
-inline bool takes_planes(const stage::Search::Problem& problem) {
-  const Problem& p = problem.correlate;
-  return p.planes == 1 || (p.planes == color_planes && problem.method != Method::orientation &&
-                           problem.max_peaks == 1 && p.planes * p.right.area() <= widest_u8_row);
-}
-
 /// With several peaks a peak must suppress the rest of its cell.
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  return supports_tiling<T>(p, problem.max_rights(), device) && takes_planes(problem) &&
+  return supports_tiling<T>(p, problem.max_rights(), device) && adds_planes(problem) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
                                      problem.max_peaks <= max_nms_peaks));
