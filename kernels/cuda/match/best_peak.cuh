@@ -31,12 +31,12 @@ struct BestPeaks {
 /// Template rows that a warp takes at a time when refining, 32 columns of them.
 constexpr int refined_rows = 8;
 
-template <int threads>
-using BestRefinement = Refinement<stage::Search::Problem, threads / 32, std::uint32_t>;
+template <int threads, int planes>
+using BestRefinement = Refinement<stage::Search::Problem, threads / 32, std::uint32_t, planes>;
 
 /// Turns a right's best key into its candidate, and refines it, by all threads of a block. The
 /// block's dynamic shared memory is overwritten.
-template <int threads>
+template <int threads, int planes>
 __device__ void settle_right(const stage::Search::Problem& p, bool minimum,
                              const MatchInputs<std::uint32_t>& from, int right, int first_right,
                              const BestPeaks& to) {
@@ -51,7 +51,7 @@ __device__ void settle_right(const stage::Search::Problem& p, bool minimum,
     if (key) to.candidates[index] = at;
   }
   if (!key || !to.peaks) return;
-  using Refining = BestRefinement<threads>;
+  using Refining = BestRefinement<threads, planes>;
   Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
   refining.place(refining.template product<refined_rows>(0, 1), minimum, Polarity::same,
                  to.peaks[index]);

@@ -296,10 +296,11 @@ __global__ void __launch_bounds__(T::threads(), 1)
 constexpr int settle_threads = 256;
 
 /// Grid: rights.
-__global__ void __launch_bounds__(settle_threads)
+template <int planes>
+__global__ void __launch_bounds__(settle_threads, 1)
     settle(stage::Search::Problem problem, MatchInputs<u32> from, int first_right, BestPeaks to) {
   wait_for_previous();
-  settle_right<settle_threads>(problem, false, from, blockIdx.x, first_right, to);
+  settle_right<settle_threads, planes>(problem, false, from, blockIdx.x, first_right, to);
 }
 
 template <class T>
@@ -339,7 +340,7 @@ std::size_t shared_bytes(const Problem& p) {
   return T::shared_bytes(p.right.height, p.planes) + T::warps() * of_warp;
 }
 
-bool refines(const stage::Search::Problem& problem) { return problem.correlate.planes == 1; }
+bool refines(const stage::Search::Problem&) { return true; }
 
 template <class T>
 Status launch(const stage::Search::Problem& problem, const Device& device,
@@ -380,11 +381,11 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
                                first_group, b.right_count, best);
       !s.ok())
     return s;
-  const BestPeaks to{best, b.candidates, b.counts, refines(problem) ? b.peaks : nullptr,
-                     b.peak_counts};
-  return enqueue_early(device, "settle", settle, dim3(b.right_count), dim3(settle_threads),
-                       sizeof(typename BestRefinement<settle_threads>::Shared), b.stream, problem,
-                       inputs, b.first_right, to);
+  const BestPeaks to{best, b.candidates, b.counts, b.peaks, b.peak_counts};
+  const auto settling = p.planes == 1 ? settle<1> : settle<color_planes>;
+  return enqueue_early(device, "settle", settling, dim3(b.right_count), dim3(settle_threads),
+                       sizeof(BestRefinement<settle_threads, 1>::Shared), b.stream, problem, inputs,
+                       b.first_right, to);
 }
 
 /// For a copy of the left.

@@ -56,13 +56,13 @@ template <class T>
 bool refines(const stage::Search::Problem& p) {
   constexpr int max_pieces = 8;
   const Size right = p.correlate.right;
-  return p.max_peaks == 1 && p.correlate.planes == 1 &&
-         ceil_div(right.width, 32) * ceil_div(right.height, refined_rows * T::threads() / 32) <=
-             max_pieces;
+  return p.max_peaks == 1 && p.correlate.planes * ceil_div(right.width, 32) *
+                                     ceil_div(right.height, refined_rows * T::threads() / 32) <=
+                                 max_pieces;
 }
 
 /// Merges the best keys of this block's threads with those of the template's other blocks.
-template <class T>
+template <class T, int planes>
 __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
                              const MatchInputs<u32>& from, int right, int first_right, Key mine,
                              const Found& to) {
@@ -76,7 +76,7 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
     __syncthreads();
   }
   if (is_last_block(&to.block_counters[right], gridDim.x * gridDim.y, any))
-    settle_right<T::threads()>(p, minimum, from, right, first_right, to);
+    settle_right<T::threads(), planes>(p, minimum, from, right, first_right, to);
 }
 
 /// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not
@@ -302,7 +302,7 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
   const float low =
       fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
   const Key best = best_of_groups(scores, minimum, possible, low);
-  finish_right<T>(problem, minimum, from, right, first_right, best, to);
+  finish_right<T, planes>(problem, minimum, from, right, first_right, best, to);
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel
