@@ -13,11 +13,14 @@ import threading
 import time
 import types
 
+import numpy
 import pytest
 
 pytest.importorskip("ray")
+pytest.importorskip("PIL.Image")
 redis = pytest.importorskip("redis")
 pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
+import PIL.Image  # noqa: E402
 from ray_workers import busy, environment, wait_for  # noqa: E402
 from videos import SIZE, TARGET, make_template, smooth  # noqa: E402
 
@@ -210,6 +213,36 @@ def test_a_server_that_is_not_there_holds_no_camera(tmp_path):
                            source="videotestsrc num-buffers=5 ! video/x-raw,width=64,height=64",
                            settings={"backend": "cpu"})
     cameras.follow(camera)
+
+
+BUTTONS = {"red": (210, 59, 110), "green": (10, 161, 110), "bright": (208,) * 3, "dark": (16,) * 3}  # the first two of one luma
+
+
+def buttons(path, *colours):
+    """A picture with a button for each of these pairs, whose right half has the second colour, 100 pixels apart."""
+    picture = numpy.full((120, 20 + 100 * len(colours), 3), 160, numpy.uint8)
+    for number, (left, right) in enumerate(colours):
+        x = 40 + 100 * number
+        picture[40:80, x:x + 30], picture[40:80, x + 30:x + 60] = BUTTONS[left], BUTTONS[right]
+    PIL.Image.fromarray(picture).save(path)
+    return picture
+
+
+@pytest.mark.parametrize("match_on, seen, more, found, in_luma", [
+    ("color", [("green", "green"), ("red", "red")], {}, [120], [20, 120]),
+    ("edges", [("dark", "bright"), ("bright", "bright")], {"polarity": "either"}, [20, 120], [120]),
+])
+def test_templates_by_colour_and_edges(server, tmp_path, match_on, seen, more, found, in_luma):
+    """What a camera's settings compare: hues, of which luma knows nothing, and outlines, whatever is inside."""
+    client, address = server
+    buttons(tmp_path / "scene.png", *seen)
+    PIL.Image.fromarray(buttons(tmp_path / "part.png", seen[1])[20:100, 20:120]).save(tmp_path / "part.png")
+    for name, settings, places in ("as-set", {"match-on": match_on, **more}, found), ("luma", more, in_luma):
+        cameras.follow(config.Camera(
+            name, address, (str(tmp_path / "part.png"),), source=f"filesrc location={tmp_path}/scene.png ! pngdec",
+            settings={"backend": "cpu", "threshold": 0.7, "max-peaks": 2, "subpixel": "none", **settings}))
+        (_, entry), = entries(client, name)
+        assert sorted((peak["x"], peak["y"]) for peak in entry["peaks"]) == [(x, 20) for x in places], name
 
 
 def test_a_plugin_without_hiredis(monkeypatch):
