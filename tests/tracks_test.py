@@ -43,6 +43,13 @@ class Measures(unittest.TestCase):
         self.assertEqual((found.success[0], found.success[6], found.success[7], found.success[20]), (.5, .5, .25, 0))
         self.assertAlmostEqual(found.auc, (7 * .5 + 13 * .25) / 21)
 
+    def test_what_is_wrong_and_sure(self):
+        truth = np.array([[0, 0, 10, 10]] * 4)
+        boxes = np.array([[0, 0, 10, 10, 1], [40, 0, 10, 10, .95], [40, 0, 10, 10, .8], [*ABSENT, NAN]])
+        found = measures.measure(boxes, truth, [2])
+        self.assertEqual((found.wrong, found.sure), (2 / 4, 1 / 4))
+        self.assertTrue(np.isnan(measures.measure(boxes[:, :4], truth, [2]).sure))
+
     def test_mean_of_sequences(self):
         box = np.array([[0, 0, 10, 10]])
         long = measures.measure(np.repeat(box, 30, 0), np.repeat(box, 30, 0), [1])
@@ -128,11 +135,13 @@ class Sequences(unittest.TestCase):
 class Element(unittest.TestCase):
     def test_the_track_nearest_to_the_target_is_followed(self):
         def peak(number, x, score, lost=False):
-            return {'id': number, 'x': x, 'y': 0, 'width': 8, 'height': 8, 'score': score, 'lost': lost}
+            return {'id': number, 'x': x, 'y': 0, 'width': 8, 'height': 8, 'score': score, 'confidence': score / 2,
+                    'lost': lost}
 
         frames = [[], [peak(1, 50, 1), peak(2, 10, .9)], [peak(1, 50, 1), peak(2, 11, 0, True)],
                   [peak(1, 50, 1), peak(2, 12, .8)], [peak(1, 50, .6), peak(3, 30, .7)], [peak(3, 31, .7)]]
         np.testing.assert_array_equal(element.places(frames, (10, 0))[:, 0], [NAN, 10, NAN, 12, 30, 31])
+        np.testing.assert_array_equal(element.places(frames, (10, 0))[1], [10, 0, 8, 8, .45])
 
 
 class Program(unittest.TestCase):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a tracker's boxes are worth, compared with the truth.
 
-A tracker's box of NaN says that it does not see the target; a truth of NaN that it is not in view.
+A tracker's box of NaN says that it does not see the target; a truth of NaN that it is not in view. Trackers that say
+how sure they are have a fifth column.
 """
 import dataclasses
 
@@ -10,6 +11,7 @@ import numpy as np
 THRESHOLDS = np.linspace(0, 1, 21)  # of the success curve
 NEAR = 20  # pixels: centres that are no further apart are precise
 WRONG = 0.1  # an IoU below this names another place
+SURE = 0.9  # a confidence above which that is worse
 
 
 def overlaps(boxes, truth):
@@ -32,6 +34,7 @@ class Measures:
     precision: float  # centres at most NEAR pixels apart
     lost: float  # no place
     wrong: float  # a place whose IoU is below WRONG
+    sure: float  # these with a confidence above SURE; NaN where trackers have none
     ms: float  # of the CPU a frame
     success: tuple  # for each of THRESHOLDS the share of frames with a larger IoU
 
@@ -39,12 +42,15 @@ class Measures:
 def measure(boxes, truth, ms):
     """`ms`: for each frame. The first frame of a run, in which the target is shown, does not belong here."""
     view, seen = ~np.isnan(truth[:, 0]), ~np.isnan(boxes[:, 0])
+    boxes, confidence = boxes[:, :4], boxes[view, 4:]
     both = overlaps(boxes[view], truth[view])
+    wrong = seen[view] & (both < WRONG)
+    sure = (wrong & (confidence[:, 0] > SURE)).mean() if confidence.size else np.nan
     away = np.linalg.norm((boxes - truth)[view] @ [[1, 0], [0, 1], [.5, 0], [0, .5]], axis=1)
     success = (both[:, None] > THRESHOLDS).mean(axis=0)
     return Measures(frames=int(view.sum()), absent=int((~view).sum()), claimed=int((seen & ~view).sum()),
                     iou=both.mean(), auc=success.mean(), precision=(away <= NEAR).mean(), lost=1 - seen[view].mean(),
-                    wrong=(seen[view] & (both < WRONG)).mean(), ms=float(np.mean(ms)), success=tuple(success))
+                    wrong=wrong.mean(), sure=sure, ms=float(np.mean(ms)), success=tuple(success))
 
 
 def mean(several):

@@ -75,7 +75,7 @@ Status TemplateGroup::choose(const std::string& kernel) {
   p.batch =
       static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));
 
-  if (Status s = choose_into(window_sums_, p.window_sums(), device_); !s.ok()) return s;
+  if (Status s = choose_into(window_sums_, window_summing(), device_); !s.ok()) return s;
   if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
   if (Status s = choose_into(subpixel_refine_, p.subpixel_refining(), device_); !s.ok()) return s;
@@ -108,7 +108,7 @@ Status TemplateGroup::allocate() {
                               : kernel_.correlate->make_plan(p.correlation(), device_);
   if (!state.ok()) return state.status();
   state_ = std::move(state.value());
-  auto window_sums_state = window_sums_->make_plan(p.window_sums(), device_);
+  auto window_sums_state = window_sums_->make_plan(window_summing(), device_);
   if (!window_sums_state.ok()) return window_sums_state.status();
   window_sums_state_ = std::move(window_sums_state.value());
   auto refine_state = refine_->make_plan(p.refinement(), device_);
@@ -158,7 +158,7 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   const auto shifts = static_cast<std::size_t>(p.correlate.shifts.size().area());
   grow(sizes.window_sums, window_sums_of(p.correlate).bytes);
   grow(sizes.window_squares, window_squares_of(p.correlate).bytes);
-  grow(sizes.side_workspace, window_sums_->workspace_bytes(p.window_sums(), device_));
+  grow(sizes.side_workspace, window_sums_->workspace_bytes(window_summing(), device_));
   grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
   grow(sizes.workspace, subpixel_refine_->workspace_bytes(p.subpixel_refining(), device_));
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));

@@ -144,6 +144,7 @@ class TemplateGroup {
   /// What a search and a refinement read.
   WindowInputs window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
                              Stream stream) const;
+  stage::WindowSums::Problem window_summing() const;
   Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, Stream stream) const;
   /// Both produce candidates; search() also peaks where its kernel refines.
   /// \param loading  what templates are loaded on; null: they are

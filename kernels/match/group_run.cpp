@@ -82,12 +82,27 @@ bool TemplateGroup::kernel_refines() const {
   return kernel_.search && kernel_.search->extra.refines && kernel_.search->extra.refines(problem_);
 }
 
+/// Of one plane after the other, or on a GPU of all at once, as if each were the left of a right.
+stage::WindowSums::Problem TemplateGroup::window_summing() const {
+  stage::WindowSums::Problem problem = problem_.window_sums();
+  const Problem& of = problem_.correlate;
+  if (device_.backend == Backend::cpu || of.type != ElementType::u8 || of.planes == 1 ||
+      of.own_lefts)
+    return problem;
+  problem.correlate.form = Form::one_to_many;
+  problem.correlate.own_lefts = true;
+  problem.correlate.rights = of.planes;
+  problem.correlate.left_stride = of.left_plane;
+  return problem;
+}
+
 Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& scratch,
                                   Stream stream) const {
-  stage::WindowSums::Problem problem = problem_.window_sums();
-  problem.correlate.rights = searched_end();
+  stage::WindowSums::Problem problem = window_summing();
+  const bool at_once = problem.correlate.own_lefts != problem_.correlate.own_lefts;
+  if (!at_once) problem.correlate.rights = searched_end();
   const std::int64_t windows = windows_of(problem_.correlate);
-  for (int plane = 0; plane < problem_.correlate.planes; ++plane) {
+  for (int plane = 0; plane < (at_once ? 1 : problem_.correlate.planes); ++plane) {
     const auto of_plane = [&](const Block& block, ElementType type) {
       return block.as<std::byte>() + plane * windows * std::int64_t(size_of(type));
     };

@@ -37,9 +37,9 @@ Device a_device(Backend backend) {
   return backend == Backend::cpu ? Device{} : Device{backend, 0, 90, 132, "a GPU"};
 }
 
-MatchProblem match_of(ElementType type, Size templates, int count = 2, int max_peaks = 1) {
+MatchProblem match_of(ElementType type, Size templates, int count = 2, int max_peaks = 1,
+                      Size region = {200, 150}) {
   MatchProblem p;
-  const Size region{200, 150};
   p.correlate = dense_problem(type, Form::one_to_many, region, templates, 1, count,
                               valid_shifts(region, templates));
   p.products = p.correlate.output_type();
@@ -164,6 +164,26 @@ TEST(Variants, DotProductWhereTensorCoresLackMemory) {
       EXPECT_TRUE(std::string_view(variant.value()->name).starts_with("dot_product"))
           << width << " on " << capability << ": " << variant.value()->name;
     }
+}
+
+/// In colour what is found for one peak takes no surfaces, as in luma, where 32 bits hold all sums.
+TEST(Variants, OnePeakInColorIsSearchedAsInLuma) {
+  if (variants_on<stage::Search>(Backend::cuda).empty()) GTEST_SKIP() << "built without CUDA";
+  const auto name_for = [](int side, int count, int planes, int max_peaks = 1) {
+    MatchProblem p = match_of(ElementType::u8, {side, side}, count, max_peaks, {1920, 1080});
+    p.correlate.planes = planes;
+    const auto kernel = select_matching(p, a_device(Backend::cuda), "auto");
+    return kernel.ok() && kernel.value().search ? std::string(kernel.value()->name) : "";
+  };
+  for (const int count : {1, 32})
+    for (const int side : {16, 32, 64}) {
+      EXPECT_NE(name_for(side, count, 1), "") << side << ' ' << count;
+      EXPECT_EQ(name_for(side, count, color_planes), name_for(side, count, 1))
+          << side << ' ' << count;
+    }
+  EXPECT_EQ(name_for(149, 1, color_planes), "");
+  EXPECT_EQ(name_for(64, 1, color_planes, 5), "");
+  EXPECT_EQ(name_for(64, 1, edge_planes), "");
 }
 
 /// Among able variants without measurements, the rank decides.

@@ -234,6 +234,34 @@ TEST_F(ByFilterTest, OfTwoTargetsAtOnePlaceTheSurerIsSeen) {
   EXPECT_FALSE(tracker_.tracks()[1].target.lost);
 }
 
+/// What the filter has learnt by now may be something else. It is followed all the same.
+TEST_F(ByFilterTest, WhatNoLongerLooksAsItDidFirstIsNotSure) {
+  rules_.settings.min_confidence = 0.7;
+  see({peak(100, 50)}, {});
+  RatedDetection seen = rated_detection(100, 50, 0.99);
+  for (int i = 0; i < 5; ++i) see({}, {seen});
+  EXPECT_EQ(track().target.confidence, 0.99);
+  seen.resemblance = 0.8;
+  see({}, {seen});
+  EXPECT_EQ(track().target.confidence, 0.8);
+  seen.resemblance = 0.6;
+  bool learnt = false;
+  for (int i = 1; i <= 20; ++i) {
+    seen.box.x = 100 + i;
+    see({}, {seen});
+    EXPECT_TRUE(track().target.lost);
+    EXPECT_EQ(track().target.confidence, 0);
+    EXPECT_EQ(track().target.peak.x, 100);
+    EXPECT_EQ(track().target.state, TrackState::tracked);
+    learnt |= !tracker_.training_samples().empty();
+  }
+  EXPECT_TRUE(learnt);
+  seen.resemblance = 0.9;
+  see({}, {seen});
+  EXPECT_FALSE(track().target.lost);
+  EXPECT_EQ(track().target.peak.x, 120);
+}
+
 TEST_F(ByFilterTest, NothingIsSeenOutsideOfWhatIsSearched) {
   see({peak(10, 50)}, {});
   see({}, {rated_detection(-15, 50)});
@@ -245,6 +273,23 @@ TEST(ConfidenceOfFilters, GrowsWithThePsr) {
   EXPECT_NEAR(confidence(10.7), 0.5, 0.01);
   EXPECT_LT(confidence(8.0), 0.2);
   EXPECT_GT(confidence(14.0), 0.8);
+}
+
+double resemblance_of(double first_response, double color_likeness) {
+  FilterDetection filter_detection;
+  filter_detection.first_response = first_response;
+  filter_detection.color_likeness = color_likeness;
+  return resemblance(filter_detection);
+}
+
+/// The values that docs/tracking.md gives. Alone it hides nothing by default.
+TEST(Resemblance, IsThatOfTheFormula) {
+  EXPECT_NEAR(resemblance_of(0, 0), 0.40, 0.005);
+  EXPECT_GE(resemblance_of(0, 0), TrackSettings().min_confidence);
+  EXPECT_NEAR(resemblance_of(0.1, 0.5), 0.86, 0.005);
+  EXPECT_NEAR(resemblance_of(0.3, 0.9), 0.99, 0.005);
+  EXPECT_NEAR(resemblance_of(0, -1), 0.62, 0.005);
+  EXPECT_NEAR(resemblance_of(0.1, -1), 0.86, 0.005);
 }
 
 }  // namespace

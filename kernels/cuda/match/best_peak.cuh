@@ -4,11 +4,20 @@
 // score surfaces.
 #pragma once
 
+#include "cuda/common/element.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/match/peak_list.cuh"
 #include "cuda/match/refinement.cuh"
 
 namespace xcorr::cuda {
+
+/// Whether the products of all planes may be one sum: so they may be of colour, for one peak each,
+/// where 32 bits hold it.
+inline bool adds_planes(const stage::Search::Problem& problem) {
+  const Problem& p = problem.correlate;
+  return p.planes == 1 || (p.planes == color_planes && problem.method != Method::orientation &&
+                           problem.max_peaks == 1 && p.planes * p.right.area() <= widest_u8_row);
+}
 
 /// Of the rights of a launch the best keys, 0 before and after; of all rights what comes of them.
 struct BestPeaks {
@@ -22,12 +31,12 @@ struct BestPeaks {
 /// Template rows that a warp takes at a time when refining, 32 columns of them.
 constexpr int refined_rows = 8;
 
-template <int threads>
-using BestRefinement = Refinement<stage::Search::Problem, threads / 32, std::uint32_t>;
+template <int threads, int planes>
+using BestRefinement = Refinement<stage::Search::Problem, threads / 32, std::uint32_t, planes>;
 
 /// Turns a right's best key into its candidate, and refines it, by all threads of a block. The
 /// block's dynamic shared memory is overwritten.
-template <int threads>
+template <int threads, int planes>
 __device__ void settle_right(const stage::Search::Problem& p, bool minimum,
                              const MatchInputs<std::uint32_t>& from, int right, int first_right,
                              const BestPeaks& to) {
@@ -42,7 +51,7 @@ __device__ void settle_right(const stage::Search::Problem& p, bool minimum,
     if (key) to.candidates[index] = at;
   }
   if (!key || !to.peaks) return;
-  using Refining = BestRefinement<threads>;
+  using Refining = BestRefinement<threads, planes>;
   Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
   refining.place(refining.template product<refined_rows>(0, 1), minimum, Polarity::same,
                  to.peaks[index]);

@@ -18,30 +18,68 @@ using u64 = std::uint64_t;
 
 constexpr int cell = 8;  // shifts, across and down
 
-/// Scores the shifts of one template.
-struct Scorer {
+/// The sums of a window: of each plane, and the squares of all.
+template <int planes>
+struct WindowOf {
+  u32 sums[planes], squares;
+
+  /// The sum of the sums' squares.
+  __device__ u64 squared_sums() const {
+    u64 all = 0;
+#pragma unroll
+    for (int c = 0; c < planes; ++c) all += u64{sums[c]} * sums[c];
+    return all;
+  }
+};
+
+/// Scores the shifts of one template, whose planes' products are one sum.
+template <int planes>
+struct ScorerOf {
   /// More than single precision rounds.
   static constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
 
   Method method;
   bool minimum;  ///< the least score is the best
   float limit;
-  u32 n, right_sum, right_squares;
+  u32 n, right_sums[planes], right_squares;
   const u32 *sums, *squares;  ///< of the windows
   float right_variance;       ///< n^2 times
 
-  __device__ Scorer(const stage::Search::Problem& p, bool minimum, const TemplateSums& right,
-                    const u32* window_sums, const u32* window_squares)
+  /// \param template_sums, window_sums, window_squares  of all
+  __device__ ScorerOf(const stage::Search::Problem& p, bool minimum, int right,
+                      const TemplateSums* template_sums, const u32* window_sums,
+                      const u32* window_squares)
       : method(p.method),
         minimum(minimum),
-        limit(static_cast<float>(score_limit(p.method, p.threshold, double(p.pixels()), right))),
         n(static_cast<u32>(p.pixels())),
-        right_sum(static_cast<u32>(right.sum)),
-        right_squares(static_cast<u32>(right.squares)),
-        sums(window_sums),
-        squares(window_squares),
-        right_variance(static_cast<float>(right.n2_variance)) {
+        sums(window_sums + first_window(p.correlate, right)),
+        squares(window_squares + first_window(p.correlate, right)),
+        windows_(windows_of(p.correlate)) {
+    TemplateSums all = template_sums[right];
+    right_sums[0] = static_cast<u32>(all.sum);
+#pragma unroll
+    for (int c = 1; c < planes; ++c) {
+      const TemplateSums& of_plane = template_sums[std::int64_t{c} * p.correlate.rights + right];
+      right_sums[c] = static_cast<u32>(of_plane.sum);
+      all += of_plane;
+    }
+    right_squares = static_cast<u32>(all.squares);
+    right_variance = static_cast<float>(all.n2_variance);
+    limit = static_cast<float>(score_limit(p.method, p.threshold, double(p.pixels()), all));
     set_terms();
+  }
+
+  /// Loads a window's sums.
+  __device__ WindowOf<planes> window(unsigned index) const {
+    WindowOf<planes> w;
+    w.sums[0] = sums[index];
+    w.squares = squares[index];
+#pragma unroll
+    for (int c = 1; c < planes; ++c) {
+      w.sums[c] = sums[c * windows_ + index];
+      w.squares += squares[c * windows_ + index];
+    }
+    return w;
   }
 
   /// Of a window's score, for ccoeff-normed, what decides in a few instructions and without
@@ -51,11 +89,17 @@ struct Scorer {
   struct Estimate {
     float value2, variance;
   };
-  __device__ Estimate estimate(u32 product, u32 sum, u32 square) const {
-    const auto left = static_cast<float>(sum);
-    const float value = fmaf(static_cast<float>(product), value_product, -(value_sum * left));
-    return {value * fabsf(value),
-            fmaf(static_cast<float>(square), variance_square, -(variance_sum * left) * left)};
+  __device__ Estimate estimate(u32 product, const WindowOf<planes>& w) const {
+    const auto first = static_cast<float>(w.sums[0]);
+    float sums = value_sums[0] * first, square = (variance_sum * first) * first;
+#pragma unroll
+    for (int c = 1; c < planes; ++c) {
+      const auto left = static_cast<float>(w.sums[c]);
+      sums = fmaf(value_sums[c], left, sums);
+      square = fmaf(variance_sum * left, left, square);
+    }
+    const float value = fmaf(static_cast<float>(product), value_product, -sums);
+    return {value * fabsf(value), fmaf(static_cast<float>(w.squares), variance_square, -square)};
   }
 
   /// False only where the score does not reach the limit.
@@ -77,35 +121,48 @@ struct Scorer {
   }
 
   /// The square of a score is at most that, and 0 where the score is not positive.
-  __device__ float high(const Estimate& e, u32 sum, u32 square) const {
+  __device__ float high(const Estimate& e, const WindowOf<planes>& w) const {
     if (e.variance > 0) return fmaxf(__fdividef(e.value2, e.variance) * over_variance, 0);
-    const bool is_flat = u64{n} * square == u64{sum} * sum;
+    const bool is_flat = u64{n} * w.squares == w.squared_sums();
     return method == Method::ccoeff_normed && is_flat ? 0 : INFINITY;
   }
   /// And at least that, or 0.
-  __device__ float low(u32 product, u32 sum, u32 square) const {
+  __device__ float low(u32 product, const WindowOf<planes>& w) const {
     if (method != Method::ccoeff_normed) return 0;
-    const auto left = static_cast<float>(sum), pixels = static_cast<float>(n);
-    const float value =
-        fmaf(static_cast<float>(product) * pixels, less, -(more * right_sum) * left);
+    const auto pixels = static_cast<float>(n);
+    float sums = 0, square = 0;
+#pragma unroll
+    for (int c = 0; c < planes; ++c) {
+      const auto left = static_cast<float>(w.sums[c]);
+      sums = fmaf(more * right_sums[c], left, sums);
+      square = fmaf(less * left, left, square);
+    }
+    const float value = fmaf(static_cast<float>(product) * pixels, less, -sums);
     const float variance =
-        fmaf(static_cast<float>(square) * pixels, more, -(less * left) * left) * right_variance;
+        fmaf(static_cast<float>(w.squares) * pixels, more, -square) * right_variance;
     return value > 0 ? 0.9995f * value * value / variance : 0;
   }
 
   /// 0: below the limit.
   __device__ Key key(u32 product, unsigned index) const {
-    const u32 sum = sums[index], square = squares[index];
-    if (!may_reach(estimate(product, sum, square))) return 0;
-    const auto value = static_cast<float>(score(
-        method, WindowTerms<std::int64_t>{n, product, sum, square, right_sum, right_squares}));
+    const WindowOf<planes> w = window(index);
+    if (!may_reach(estimate(product, w))) return 0;
+    using T = std::int64_t;
+    ScoreTerms<T> all(
+        WindowTerms<T>{n, product, w.sums[0], w.squares, right_sums[0], right_squares});
+    // Of the others what is not in those sums over all planes.
+#pragma unroll
+    for (int c = 1; c < planes; ++c)
+      all += ScoreTerms<T>(WindowTerms<T>{n, 0, w.sums[c], 0, right_sums[c], 0});
+    const auto value = static_cast<float>(score(method, all));
     return (minimum ? value <= limit : value >= limit) ? key_of(value, minimum, index) : 0;
   }
 
  private:
   static constexpr float margin_above = 1.001f, margin_below = 0.999f;
 
-  float value_product = 0, value_sum = 0, variance_square = 0, variance_sum = 0;
+  std::int64_t windows_;  ///< of a plane
+  float value_product = 0, value_sums[planes] = {}, variance_square = 0, variance_sum = 0;
   float over_variance = 0;  ///< 1 over the template's variance, a little more
   float least_square = 0;  ///< the square of the limit times the template's variance, a little less
   bool excludes = false;   ///< whether the estimate tells what is below the limit
@@ -113,7 +170,8 @@ struct Scorer {
   __device__ void set_terms() {
     if (method != Method::ccoeff_normed) return;
     value_product = more * static_cast<float>(n);
-    value_sum = less * static_cast<float>(right_sum);
+#pragma unroll
+    for (int c = 0; c < planes; ++c) value_sums[c] = less * static_cast<float>(right_sums[c]);
     variance_square = less * static_cast<float>(n);
     variance_sum = more;
     over_variance = right_variance > 0 ? margin_above / right_variance : 0;
@@ -146,10 +204,9 @@ struct CellInputs {
   int first_right;
   Cells cells;
 
-  __device__ Scorer scorer(int right) const {
-    const std::int64_t window = first_window(problem.correlate, first_right + right);
-    return {problem, minimum, template_sums[first_right + right], window_sums + window,
-            window_squares + window};
+  template <int planes>
+  __device__ ScorerOf<planes> scorer(int right) const {
+    return {problem, minimum, first_right + right, template_sums, window_sums, window_squares};
   }
 
   /// The keys of the shifts from (x0, y0) on, 0 outside, computed from the pixels by the whole
@@ -160,7 +217,7 @@ struct CellInputs {
 inline __device__ void CellInputs::score_windows(int right, int x0, int y0,
                                                  WindowKeys& keys) const {
   const Problem& p = problem.correlate;
-  const Scorer scores = scorer(right);
+  const ScorerOf<1> scores = scorer<1>(right);
   const auto* pixels = reinterpret_cast<const std::uint8_t*>(
       templates + std::int64_t{first_right + right} * p.right_stride);
   const auto* region =

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
 #pragma unroll 1
   for (int pass = 0; pass < (squared ? 2 : 1); ++pass, from += planes.plane) {
     __syncthreads();  // the sums of the pass before have been read
-    sum_products(T(), p, from, 0, mask, corner, {0, p.right.height}, aligned);
+    sum_products<1>(T(), p, from, 0, mask, corner, {0, p.right.height}, aligned);
     for_sums<T>(p, corner, [&](std::int64_t place, u32 sum) {
       to[place] = !squared ? sum : pass == 0 ? sum << 8 : to[place] + sum;
     });

@@ -42,7 +42,8 @@ struct Three {
 
 /// Refines one candidate, by all threads of blocks of `warps` warps. The first threads of a block
 /// have one of the nine positions each. P: the problem of refine, or of a search that refines.
-template <class P, int warps, class Squares>
+/// Products are sums over the planes of a picture.
+template <class P, int warps, class Squares, int planes = 1>
 class Refinement {
  public:
   struct Shared {
@@ -60,9 +61,12 @@ class Refinement {
     const std::int64_t window =
         first_window(p, right) +
         (has_place_ ? std::int64_t{at.y + dy} * p.shifts.width + at.x + dx : 0);
-    window_sum_ = from.window_sums[window];
-    window_square_ = from.window_squares[window];
-    right_ = from.template_sums[right];
+#pragma unroll
+    for (int c = 0; c < planes; ++c) {
+      sums_[c].window = from.window_sums[c * windows_of(p) + window];
+      sums_[c].squares = from.window_squares[c * windows_of(p) + window];
+      sums_[c].right = from.template_sums[std::int64_t{c} * p.rights + right];
+    }
     window_ =
         from.left + p.left_offset(right) + (p.shifts.y + at.y) * p.left_pitch + p.shifts.x + at.x;
     template_ = from.templates + right * p.right_stride;
@@ -75,9 +79,11 @@ class Refinement {
     const int height = problem_.correlate.right.height;
     unsigned products[places] = {};
 #pragma unroll 1
-    for (int begin = (block * warps + static_cast<int>(threadIdx.x) / 32) * rows; begin < height;
-         begin += blocks * warps * rows)
-      add_rows<rows>(products, begin, min(begin + rows, height));
+    for (int c = 0; c < planes; ++c)
+#pragma unroll 1
+      for (int begin = (block * warps + static_cast<int>(threadIdx.x) / 32) * rows; begin < height;
+           begin += blocks * warps * rows)
+        add_rows<rows>(products, c, begin, min(begin + rows, height));
 #pragma unroll
     for (int k = 0; k < places; ++k) {
       const unsigned sum = warp_sum(products[k]);
@@ -96,11 +102,17 @@ class Refinement {
     const int t = threadIdx.x;
     if (has_place_) {
       using T = std::int64_t;
-      shared_.scores[t] =
-          score(problem_.method,
-                WindowTerms<T>{problem_.pixels(), static_cast<T>(product), window_sum_,
-                               static_cast<T>(window_square_), static_cast<T>(right_.sum),
-                               static_cast<T>(right_.squares)});
+      // The products of all planes with the first one's sums.
+      const auto terms = [&](int c) {
+        return ScoreTerms<T>(WindowTerms<T>{problem_.pixels(), c == 0 ? static_cast<T>(product) : 0,
+                                            sums_[c].window, static_cast<T>(sums_[c].squares),
+                                            static_cast<T>(sums_[c].right.sum),
+                                            static_cast<T>(sums_[c].right.squares)});
+      };
+      ScoreTerms<T> all = terms(0);
+#pragma unroll
+      for (int c = 1; c < planes; ++c) all += terms(c);
+      shared_.scores[t] = score(problem_.method, all);
     }
     __syncthreads();
     if (t > 0) return;
@@ -111,13 +123,22 @@ class Refinement {
   }
 
  private:
-  /// Adds rows [begin, end) of the template to the products of this lane's columns.
+  /// Of a plane.
+  struct PlaneSums {
+    std::uint32_t window;
+    Squares squares;
+    TemplateSums right;
+  };
+
+  /// Adds rows [begin, end) of a template's plane to the products of this lane's columns.
   template <int rows>
-  __device__ void add_rows(unsigned (&products)[places], int begin, int end) const {
+  __device__ void add_rows(unsigned (&products)[places], int plane, int begin, int end) const {
     const Problem& p = problem_.correlate;
+    const std::byte* const window = window_ + plane * p.left_plane;
+    const std::byte* const right = template_ + std::int64_t{plane} * p.rights * p.right_stride;
 #pragma unroll 1
     for (int x = threadIdx.x % 32; x < p.right.width; x += 32) {
-      const std::byte* const column = window_ + x;
+      const std::byte* const column = window + x;
       const auto row = [&](int y, bool exists) {
         return Three(column + y * p.left_pitch, exists, there_.x);
       };
@@ -127,7 +148,7 @@ class Refinement {
         const int y = begin + i;
         const Three below = row(y + 1, y < end && (y + 1 < p.right.height || there_.y));
         const unsigned t =
-            y < end ? reinterpret_cast<const std::uint8_t*>(template_ + y * p.right_pitch)[x] : 0;
+            y < end ? reinterpret_cast<const std::uint8_t*>(right + y * p.right_pitch)[x] : 0;
 #pragma unroll
         for (int k = 0; k < 3; ++k) {
           products[k] += t * above.of[k];
@@ -146,9 +167,7 @@ class Refinement {
   const Neighbours there_;
   const std::byte *window_, *template_;
   bool has_place_;
-  std::uint32_t window_sum_;
-  Squares window_square_;
-  TemplateSums right_;
+  PlaneSums sums_[planes];
 };
 
 }  // namespace xcorr::cuda

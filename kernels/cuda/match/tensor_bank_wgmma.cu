@@ -10,137 +10,33 @@
 #include <array>
 
 #include "cuda/common/last_block.cuh"
+#include "cuda/match/bank_bounds.cuh"
 #include "cuda/match/best_peak.cuh"
-#include "cuda/match/cell_peaks.cuh"
-#include "cuda/tensor/bank_products.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr float more = Scorer::more, less = Scorer::less;
-
-/// Of the group's rights: what bounds need besides products.
-template <class T>
-struct OfRights {
-  float sums[T::rights];  ///< a little less
-  float limits[T::rights], variances[T::rights];
-};
-
-/// What a warp shares besides what its products need.
-template <class T>
-struct OfWarp {
-  static constexpr int windows = T::warp_columns * T::tiles;
-  u32 sums[windows], squares[windows];
-  u32 products[4][windows];  ///< with four rights
-};
-
-/// The rights of a launch among the columns of a group.
-struct Columns {
-  int first, count;  ///< the launch's right of the first column, may be below 0; of the launch
-
-  __device__ int right(int column) const { return first + column; }
-  __device__ bool has(int column) const { return right(column) >= 0 && right(column) < count; }
-};
-
-/// Of the eight columns whose sums a lane has, the `c`-th.
-__device__ int column_of(int lane, int c) { return c / 2 * 8 + lane % 4 * 2 + c % 2; }
-
-/// A warp's windows by their numbers: 16 of each of its tiles.
-template <class T>
-struct Windows {
-  Rect shifts;
-  int x0, y0;
-
-  __device__ int x(int k) const { return x0 + k % T::warp_columns; }
-  __device__ int y(int k) const { return y0 + T::packed * (k / T::warp_columns); }
-  __device__ bool inside(int k) const { return x(k) < shifts.width && y(k) < shifts.height; }
-  __device__ unsigned index(int k) const {
-    return static_cast<unsigned>(y(k)) * shifts.width + x(k);
-  }
-  /// That whose sums a lane has: BankSums<T>[tile][4 n + 2 half + i].
-  __device__ static int number(int lane, int tile, int half) {
-    return T::warp_columns * tile + 8 * half + lane / 4;
-  }
-};
-
-/// Of this lane's windows, what bounds need besides products.
-template <class T>
-struct WindowBounds {
-  float of_product[T::tiles][2], of_sum[T::tiles][2];
-
-  __device__ WindowBounds(const Windows<T>& windows, u32 n, const OfWarp<T>& of_warp) {
-    const auto pixels = static_cast<float>(n);
-#pragma unroll
-    for (int t = 0; t < T::tiles; ++t)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int k = windows.number(threadIdx.x % 32, t, half);
-        const u32 sum = of_warp.sums[k], square = of_warp.squares[k];
-        const auto left = static_cast<float>(sum);
-        const float variance =
-            fmaf(static_cast<float>(square), less * pixels, -(more * left) * left);
-        float over_deviation = 0;
-        if (variance > 0)
-          over_deviation = rsqrtf(variance);
-        else if (u64{n} * square != u64{sum} * sum)
-          over_deviation = 1e18f;  // rounding has lost it
-        if (!windows.inside(k)) over_deviation = 0;
-        of_product[t][half] = more * pixels * over_deviation;
-        of_sum[t][half] = left * over_deviation;
-      }
-  }
-
-  /// At least the greatest score of these windows times the deviation of the right, n times, or 0.
-  __device__ float greatest(const BankSums<T>& sums, int c, float right_sum) const {
-    float greatest = 0;
-#pragma unroll
-    for (int t = 0; t < T::tiles; ++t)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        greatest = fmaxf(greatest, fmaf(static_cast<float>(sums[t][c / 2 * 4 + 2 * half + c % 2]),
-                                        of_product[t][half], -(right_sum * of_sum[t][half])));
-    return greatest;
-  }
-};
-
-/// Of eight values in each lane the greatest over the lanes with the same lane % 4, shared out:
-/// each of these returns another one, number_of() it.
-__device__ float greatest_of(float (&values)[8]) {
-#pragma unroll
-  for (int count = 8, step = 16; count > 1; count /= 2, step /= 2)
-#pragma unroll
-    for (int k = 0; k < count / 2; ++k) {
-      const bool upper = threadIdx.x & step;
-      const float kept = upper ? values[k + count / 2] : values[k],
-                  given = upper ? values[k] : values[k + count / 2];
-      values[k] = fmaxf(kept, __shfl_xor_sync(~0u, given, step));
-    }
-  return values[0];
-}
-__device__ int number_of(int lane) { return lane / 16 * 4 + lane / 8 % 2 * 2 + lane / 4 % 2; }
-/// The lanes to which number c goes: four from that one on.
-constexpr int first_lane_of(int c) { return c / 4 * 16 + c / 2 % 2 * 8 + c % 2 * 4; }
-
 /// Scores a warp's windows with a right by their products, and merges the best with what is known.
 /// Not a part of the kernel's code, whose sums would lose their registers.
-template <class T>
+template <class T, int planes>
 __device__ __attribute__((noinline)) void take_best(const CellInputs& from, Windows<T> windows,
                                                     int right, const u32* products, Key* best) {
-  Scorer scorer = from.scorer(right);
+  using Scorer = ScorerOf<planes>;
+  Scorer scorer = from.scorer<planes>(right);
   const Key known = __shfl_sync(~0u, *static_cast<volatile Key*>(&best[right]), 0);
   if (known) scorer.raise(score_of(known, false));
-  constexpr int each = OfWarp<T>::windows / 32;
+  constexpr int each = OfWarp<T, planes>::windows / 32;
   float high[each], low = 0;
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     const int k = 32 * i + threadIdx.x % 32;
     high[i] = -1;
     if (!windows.inside(k)) continue;
-    const u32 sum = scorer.sums[windows.index(k)], square = scorer.squares[windows.index(k)];
-    const Scorer::Estimate estimate = scorer.estimate(products[k], sum, square);
+    const WindowOf<planes> window = scorer.window(windows.index(k));
+    const typename Scorer::Estimate estimate = scorer.estimate(products[k], window);
     if (!scorer.may_reach(estimate)) continue;
-    high[i] = scorer.high(estimate, sum, square);
-    low = fmaxf(low, scorer.low(products[k], sum, square));
+    high[i] = scorer.high(estimate, window);
+    low = fmaxf(low, scorer.low(products[k], window));
   }
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
@@ -157,39 +53,50 @@ __device__ __attribute__((noinline)) void take_best(const CellInputs& from, Wind
 }
 
 /// By the first threads of a block, before a barrier.
-template <class T>
+template <class T, int planes>
 __device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
-                               OfRights<T>& of_rights) {
+                               OfRights<T, planes>& of_rights) {
   const int column = threadIdx.x;
   if (column >= T::rights) return;
-  of_rights.sums[column] = of_rights.variances[column] = 0;
+#pragma unroll
+  for (auto& of_plane : of_rights.sums) of_plane[column] = 0;
+  of_rights.variances[column] = 0;
   of_rights.limits[column] = INFINITY;
   if (!columns.has(column)) return;
-  const TemplateSums& sums = from.template_sums[from.first_right + columns.right(column)];
+  const Problem& p = from.problem.correlate;
+  const int right = from.first_right + columns.right(column);
+  TemplateSums sums = from.template_sums[right];
+  of_rights.sums[0][column] = less * static_cast<float>(sums.sum);
+#pragma unroll
+  for (int plane = 1; plane < planes; ++plane) {
+    const TemplateSums& of_plane = from.template_sums[std::int64_t{plane} * p.rights + right];
+    of_rights.sums[plane][column] = less * static_cast<float>(of_plane.sum);
+    sums += of_plane;
+  }
   const auto limit = static_cast<float>(score_limit(from.problem.method, from.problem.threshold,
                                                     double(from.problem.pixels()), sums));
-  of_rights.sums[column] = less * static_cast<float>(sums.sum);
   of_rights.variances[column] = static_cast<float>(sums.n2_variance);
   // All scores of a right without variance are 0.
   if (sums.n2_variance > 0 || limit <= 0) of_rights.limits[column] = limit;
 }
 
 /// Grid: blocks that share the windows, groups of rights.
-template <class T>
+template <class T, int planes>
 __global__ void __launch_bounds__(T::threads(), 1)
     tensor_bank(const __grid_constant__ CellInputs from, WordRows left, bool is_copy,
                 const u32* laid_out, int first_group, int right_count, Key* best) {
-  __shared__ OfRights<T> of_rights;
+  __shared__ OfRights<T, planes> of_rights;
   const Problem& p = from.problem.correlate;
   const Rect s = p.shifts;
   const auto n = static_cast<u32>(from.problem.pixels());
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int group_of_rights = first_group + blockIdx.y;
   const Columns columns{group_of_rights * T::rights - from.first_right, right_count};
-  auto& of_warp = reinterpret_cast<OfWarp<T>*>(dynamic_shared<std::uint8_t>() +
-                                               T::shared_bytes(p.right.height))[warp];
+  using Shared = OfWarp<T, planes>;
+  auto& of_warp = reinterpret_cast<Shared*>(dynamic_shared<std::uint8_t>() +
+                                            T::shared_bytes(p.right.height, planes))[warp];
   ask_for_rights(from, columns, of_rights);
-  stage_bank<T>(p, laid_out + std::int64_t{group_of_rights} * T::right_bytes(p.right.height) / 4);
+  const auto rights = stage_bank<T, planes>(p, laid_out, group_of_rights);
   let_next_begin();
   const int column = column_of(lane, number_of(lane));  // that this lane compares with its limit
 
@@ -199,49 +106,57 @@ __global__ void __launch_bounds__(T::threads(), 1)
     const int place = 4 * number + warp % 4, across = place / down;
     return Windows<T>{s, across * T::warp_columns, T::first_row(place - across * down)};
   };
-  const auto rows_of = [&](int number) {
+  const auto rows_of = [&](int number, int plane) {
     const Windows<T> windows = windows_of(number);
-    return BankRows<T>(left, windows.x0, windows.y0);
+    return BankRows<T>(left.of_plane(plane), windows.x0, windows.y0);
   };
-  const int first = blockIdx.x * T::groups + warp / 4, stride = gridDim.x * T::groups;
+  const int own = warp / 4, first = blockIdx.x * T::groups, stride = gridDim.x * T::groups;
   // The first products do not need what the kernel before makes, unless that is the copy.
-  bool waited = is_copy;
   if (is_copy) wait_for_previous();
-  BankProducts<T> products(p.right.height, rows_of(first));
-  for (int number = first; number < count; number += stride) {
+  BankProducts products(p.right.height, T::staged_bytes(p.right.height, planes), rights,
+                        rows_of(first + own, 0));
+  // Past the last windows a group goes on with its block, and finds none inside.
+  for (int block = first; block < count; block += stride) {
+    const bool waited = is_copy || block > first;
+    const int number = block + own;
     const Windows<T> windows = windows_of(number);
     Key known = 0;
     const auto ask = [&] {
 #pragma unroll
-      for (int k = lane; k < OfWarp<T>::windows; k += 32) {
-        const unsigned at = windows.inside(k) ? windows.index(k) : 0;
-        copy_async<4>(&of_warp.sums[k], from.window_sums + at, 4);
-        copy_async<4>(&of_warp.squares[k], from.window_squares + at, 4);
+      for (int k = lane; k < Shared::windows; k += 32) {
+        std::int64_t at = windows.inside(k) ? windows.index(k) : 0;
+#pragma unroll
+        for (int plane = 0; plane < planes; ++plane, at += xcorr::windows_of(p)) {
+          copy_async<4>(&of_warp.sums[plane][k], from.window_sums + at, 4);
+          copy_async<4>(&of_warp.squares[plane][k], from.window_squares + at, 4);
+        }
       }
       commit_copies();
       if (columns.has(column)) known = *static_cast<volatile Key*>(&best[columns.right(column)]);
     };
     if (waited) ask();
     BankSums<T> sums;
-    products.multiply(rows_of(number + stride < count ? number + stride : number), sums);
+    begin_sums<planes>(sums);
+#pragma unroll 1
+    for (int plane = 1; plane <= planes; ++plane)
+      products.multiply(
+          [&] { return plane < planes ? rows_of(number, plane) : rows_of(number + stride, 0); },
+          sums);
     if (!waited) {
       wait_for_previous();
-      waited = true;
       ask();
     }
     wait_copies<0>();
     __syncwarp();
 
-    const WindowBounds<T> bounds(windows, n, of_warp);
-    __syncwarp();  // what the warp shares is overwritten for the next windows
     float greatest[8];
-#pragma unroll
-    for (int c = 0; c < 8; ++c)
-      greatest[c] = bounds.greatest(sums, c, of_rights.sums[column_of(lane, c)]);
-    const float own = greatest_of(greatest), limit = of_rights.limits[column];
+    greatest_scores(sums, windows, n, of_warp, of_rights, greatest);
+    __syncwarp();  // what the warp shares is overwritten for the next windows
+    const float best_here = greatest_of(greatest), limit = of_rights.limits[column];
     const float least = known ? fmaxf(limit, score_of(known, false)) : limit;
-    const unsigned open = __ballot_sync(
-        ~0u, least <= 0 || own * own >= 0.998f * least * least * of_rights.variances[column]);
+    const unsigned open =
+        __ballot_sync(~0u, least <= 0 || best_here * best_here >=
+                                             0.998f * least * least * of_rights.variances[column]);
     if (!open) continue;
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
@@ -256,21 +171,22 @@ __global__ void __launch_bounds__(T::threads(), 1)
       __syncwarp();
       for (; of_four; of_four &= of_four - 1) {
         const int k = __ffs(static_cast<int>(of_four)) - 1;
-        take_best<T>(from, windows, columns.right(column_of(k, c)), of_warp.products[k], best);
+        take_best<T, planes>(from, windows, columns.right(column_of(k, c)), of_warp.products[k],
+                             best);
       }
       __syncwarp();
     }
   }
-  if (!waited) wait_for_previous();
 }
 
 constexpr int settle_threads = 256;
 
 /// Grid: rights.
-__global__ void __launch_bounds__(settle_threads)
+template <int planes>
+__global__ void __launch_bounds__(settle_threads, 1)
     settle(stage::Search::Problem problem, MatchInputs<u32> from, int first_right, BestPeaks to) {
   wait_for_previous();
-  settle_right<settle_threads>(problem, false, from, blockIdx.x, first_right, to);
+  settle_right<settle_threads, planes>(problem, false, from, blockIdx.x, first_right, to);
 }
 
 template <class T>
@@ -305,8 +221,12 @@ class State final : public PlanState {
 
 template <class T>
 std::size_t shared_bytes(const Problem& p) {
-  return T::shared_bytes(p.right.height) + T::warps() * sizeof(OfWarp<T>);
+  const std::size_t of_warp =
+      p.planes == 1 ? sizeof(OfWarp<T, 1>) : sizeof(OfWarp<T, color_planes>);
+  return T::shared_bytes(p.right.height, p.planes) + T::warps() * of_warp;
 }
+
+bool refines(const stage::Search::Problem&) { return true; }
 
 template <class T>
 Status launch(const stage::Search::Problem& problem, const Device& device,
@@ -327,7 +247,8 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   const bool is_copy = !rows.are_words();
   if (is_copy) {
     const WordRows copy = WordRows::copy(p, b.workspace);
-    const dim3 columns(ceil_div(copy.size.width, 4 * copy_threads), grid_extent(copy.size.height));
+    const dim3 columns(ceil_div(copy.size.width, 4 * copy_threads), grid_extent(copy.size.height),
+                       p.planes);
     if (Status s = enqueue_early(device, "copy_rows", copy_rows, columns, dim3(copy_threads), 0,
                                  b.stream, rows, copy);
         !s.ok())
@@ -340,29 +261,30 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   const dim3 blocks(std::min(ceil_div(T::groups_of(p.shifts.size()), T::groups),
                              std::max(device.multiprocessors, 1)),
                     groups);
-  if (Status s = enqueue_early(device, "tensor_bank", tensor_bank<T>, blocks, dim3(T::threads()),
+  const auto kernel = p.planes == 1 ? tensor_bank<T, 1> : tensor_bank<T, color_planes>;
+  if (Status s = enqueue_early(device, "tensor_bank", kernel, blocks, dim3(T::threads()),
                                shared_bytes<T>(p), b.stream, from, rows, is_copy, of_bank.words(),
                                first_group, b.right_count, best);
       !s.ok())
     return s;
   const BestPeaks to{best, b.candidates, b.counts, b.peaks, b.peak_counts};
-  return enqueue_early(device, "settle", settle, dim3(b.right_count), dim3(settle_threads),
-                       sizeof(typename BestRefinement<settle_threads>::Shared), b.stream, problem,
-                       inputs, b.first_right, to);
+  const auto settling = p.planes == 1 ? settle<1> : settle<color_planes>;
+  return enqueue_early(device, "settle", settling, dim3(b.right_count), dim3(settle_threads),
+                       sizeof(BestRefinement<settle_threads, 1>::Shared), b.stream, problem, inputs,
+                       b.first_right, to);
 }
 
 /// For a copy of the left.
 std::size_t workspace(const stage::Search::Problem& p, const Device&) {
-  return WordRows::copy(p.correlate, nullptr).bytes();
+  return p.correlate.planes * WordRows::copy(p.correlate, nullptr).plane;
 }
-
-bool refines(const stage::Search::Problem&) { return true; }
 
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   return device.compute_capability == 90 && problem.method == Method::ccoeff_normed &&
-         problem.max_peaks == 1 && p.lefts == 1 && p.right.width <= T::max_width() &&
+         adds_planes(problem) && problem.max_peaks == 1 && p.lefts == 1 &&
+         p.right.width <= T::max_width() &&
          (T::packed > 1 || T::chunks == 1 || p.right.width > 32 * (T::chunks - 1)) &&
          shared_bytes<T>(p) <= max_shared_bytes(device) && p.shifts.size().area() < 0xffffffffLL &&
          problem.max_rights() <= 65535;
@@ -383,7 +305,7 @@ struct Name {
 template <class T>
 constexpr VariantName name = T::name(Name::name);
 
-constexpr Features features{Feature::u8, Feature::mask};
+constexpr Features features{Feature::u8, Feature::mask, Feature::planes};
 
 template <class T>
 constexpr Variant<stage::Search> variant{

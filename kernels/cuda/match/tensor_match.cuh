@@ -27,7 +27,7 @@ class MatchState final : public PlanState {
  public:
   static Result<std::unique_ptr<PlanState>> make(const stage::Search::Problem& problem,
                                                  const Device& device) {
-    auto rights = LaidOutRights<T>::make(problem, device);
+    auto rights = LaidOutRights<T>::make(problem.correlate.each_plane());
     if (!rights.ok()) return rights.status();
     // For each template a ticket and, twice as large, its best key.
     auto block_counters = BlockCounters::make(3 * problem.correlate.total_rights());
@@ -179,11 +179,12 @@ class Searching {
         {best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr, b_.peak_counts},
         state_.block_counters() + b_.first_right,
         memory_.lists.found};
+    const auto kernel = p.planes == 1 ? tensor_match<T, 1> : tensor_match<T, color_planes>;
     const dim3 blocks = tensor_grid<T>(p, count);
     const std::size_t bytes =
-        spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height));
-    return enqueue_early(device_, "tensor_match", tensor_match<T>, blocks, dim3(T::threads()),
-                         bytes, b_.stream, problem_, inputs_.minimum, from_, state_.words(),
+        spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height, p.planes));
+    return enqueue_early(device_, "tensor_match", kernel, blocks, dim3(T::threads()), bytes,
+                         b_.stream, problem_, inputs_.minimum, from_, state_.words(),
                          b_.first_right, is_left_aligned(p, from_.left), cells_, share, to);
   }
 
@@ -217,13 +218,14 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
                                                   : searching.search_all();
 }
 
-constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask, Feature::own_lefts};
+constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask, Feature::own_lefts,
+                            Feature::planes};
 
 /// With several peaks a peak must suppress the rest of its cell.
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  return supports_tiling<T>(p, problem.max_rights(), device) &&
+  return supports_tiling<T>(p, problem.max_rights(), device) && adds_planes(problem) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
                                      problem.max_peaks <= max_nms_peaks));

@@ -56,13 +56,13 @@ template <class T>
 bool refines(const stage::Search::Problem& p) {
   constexpr int max_pieces = 8;
   const Size right = p.correlate.right;
-  return p.max_peaks == 1 &&
-         ceil_div(right.width, 32) * ceil_div(right.height, refined_rows * T::threads() / 32) <=
-             max_pieces;
+  return p.max_peaks == 1 && p.correlate.planes * ceil_div(right.width, 32) *
+                                     ceil_div(right.height, refined_rows * T::threads() / 32) <=
+                                 max_pieces;
 }
 
 /// Merges the best keys of this block's threads with those of the template's other blocks.
-template <class T>
+template <class T, int planes>
 __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
                              const MatchInputs<u32>& from, int right, int first_right, Key mine,
                              const Found& to) {
@@ -76,7 +76,7 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
     __syncthreads();
   }
   if (is_last_block(&to.block_counters[right], gridDim.x * gridDim.y, any))
-    settle_right<T::threads()>(p, minimum, from, right, first_right, to);
+    settle_right<T::threads(), planes>(p, minimum, from, right, first_right, to);
 }
 
 /// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not
@@ -90,10 +90,9 @@ constexpr int resident_blocks() {
 #endif
 }
 
-/// The sums of the windows of eight rows in a lane's column.
-struct ColumnSums {
-  u32 sums[cell], squares[cell];
-};
+/// The windows of eight rows in a lane's column.
+template <int planes>
+using Column = WindowOf<planes>[cell];
 
 /// Bounds of the square of the score that may be greatest. Below 0: none may reach the limit.
 struct ScoreBounds {
@@ -102,9 +101,10 @@ struct ScoreBounds {
 
 /// The windows of a block, whose sums of products are in shared memory, by groups of eight rows for
 /// a warp. A lane has a column.
-template <class T>
+template <class T, int planes>
 class BlockScores {
  public:
+  using Scorer = ScorerOf<planes>;
   Scorer scorer;
 
   __device__ BlockScores(const Problem& p, Corner corner, const Scorer& scorer_)
@@ -121,42 +121,53 @@ class BlockScores {
   __device__ int row_of(int number) const { return sums_.first_row() + number * sums_.step; }
 
   /// Calls take(row, windows) for each of this warp's groups. The loads for sixteen rows are in
-  /// flight while eight are scored.
+  /// flight while eight are scored, unless planes take the registers.
   template <class Take>
   __device__ void for_groups(Take take) const {
     int row = sums_.first_row();
-    ColumnSums windows[2] = {ask(row), ask(row + sums_.step)};
-    for (; row < T::rows(); row += 2 * sums_.step) {
-      take(row, windows[0]);
-      windows[0] = ask(row + 2 * sums_.step);
-      if (row + sums_.step < T::rows()) take(row + sums_.step, windows[1]);
-      windows[1] = ask(row + 3 * sums_.step);
+    if constexpr (planes > 1) {
+#pragma unroll 1
+      for (; row < T::rows(); row += sums_.step) {
+        Column<planes> windows;
+        ask(row, windows);
+        take(row, windows);
+      }
+    } else {
+      Column<planes> windows[2];
+      ask(row, windows[0]);
+      ask(row + sums_.step, windows[1]);
+      for (; row < T::rows(); row += 2 * sums_.step) {
+        take(row, windows[0]);
+        ask(row + 2 * sums_.step, windows[0]);
+        if (row + sums_.step < T::rows()) take(row + sums_.step, windows[1]);
+        ask(row + 3 * sums_.step, windows[1]);
+      }
     }
   }
 
   /// Of this lane's windows of a group the best one's; below 0 if none in the warp may reach the
   /// limit.
-  __device__ ScoreBounds bounds(int row, const ColumnSums& windows) const {
-    Scorer::Estimate estimates[cell];
+  __device__ ScoreBounds bounds(int row, const Column<planes>& windows) const {
+    typename Scorer::Estimate estimates[cell];
     bool any = false;
 #pragma unroll
     for (int r = 0; r < cell; ++r) {
-      estimates[r] = scorer.estimate(sums_.at(row, r), windows.sums[r], windows.squares[r]);
+      estimates[r] = scorer.estimate(sums_.at(row, r), windows[r]);
       any |= scorer.may_reach(estimates[r]);
     }
     if (!__any_sync(~0u, any)) return {-1, -1};
     ScoreBounds best{0, 0};
-    u32 product = 0, sum = 0, square = 0;
+    u32 product = 0;
+    WindowOf<planes> window{};
 #pragma unroll
     for (int r = 0; r < cell; ++r) {
-      const float high = scorer.high(estimates[r], windows.sums[r], windows.squares[r]);
+      const float high = scorer.high(estimates[r], windows[r]);
       if (r >= count_at(row) || !(high > best.high)) continue;
       best.high = high;
       product = sums_.at(row, r);
-      sum = windows.sums[r];
-      square = windows.squares[r];
+      window = windows[r];
     }
-    best.low = best.high > 0 ? scorer.low(product, sum, square) : 0;
+    best.low = best.high > 0 ? scorer.low(product, window) : 0;
     return best;
   }
 
@@ -167,9 +178,9 @@ class BlockScores {
 #pragma unroll 1
     for (int r = 0; r < count_at(row); ++r) {
       const unsigned index = first_index(row) + r * p_.shifts.width;
-      const u32 product = sums_.at(row, r), sum = scorer.sums[index],
-                square = scorer.squares[index];
-      if (scorer.high(scorer.estimate(product, sum, square), sum, square) >= low)
+      const u32 product = sums_.at(row, r);
+      const WindowOf<planes> window = scorer.window(index);
+      if (scorer.high(scorer.estimate(product, window), window) >= low)
         key = better(key, scorer.key(product, index));
     }
     return key;
@@ -185,15 +196,10 @@ class BlockScores {
     return inside ? min(cell, p_.shifts.height - corner_.y - row) : 0;
   }
   /// Loads all of a group at once.
-  __device__ ColumnSums ask(int row) const {
-    ColumnSums to;
+  __device__ void ask(int row, Column<planes>& to) const {
 #pragma unroll
-    for (int r = 0; r < cell; ++r) {
-      const unsigned index = min(first_index(row) + r * p_.shifts.width, last_index_);
-      to.sums[r] = scorer.sums[index];
-      to.squares[r] = scorer.squares[index];
-    }
-    return to;
+    for (int r = 0; r < cell; ++r)
+      to[r] = scorer.window(min(first_index(row) + r * p_.shifts.width, last_index_));
   }
 
   const Problem& p_;
@@ -204,10 +210,10 @@ class BlockScores {
 };
 
 /// With several peaks per template: the best key of each cell.
-template <class T>
-__device__ void find_cells(const BlockScores<T>& scores, Corner corner, const Cells& cells,
+template <class T, int planes>
+__device__ void find_cells(const BlockScores<T, planes>& scores, Corner corner, const Cells& cells,
                            Key* best) {
-  scores.for_groups([&](int row, const ColumnSums& windows) {
+  scores.for_groups([&](int row, const Column<planes>& windows) {
     Key key = 0;
     if (const ScoreBounds own = scores.bounds(row, windows); own.high >= 0)
       key = best_of<cell>(scores.best_of_group(row, largest_of<cell>(own.low)));
@@ -217,7 +223,8 @@ __device__ void find_cells(const BlockScores<T>& scores, Corner corner, const Ce
 }
 
 /// What other blocks have found is a limit, too: of the square of a score.
-__device__ inline float known_limit(Scorer& scorer, const Key* best, bool minimum) {
+template <int planes>
+__device__ float known_limit(ScorerOf<planes>& scorer, const Key* best, bool minimum) {
   const Key known = *static_cast<const volatile Key*>(best);
   const float score = known ? score_of(known, minimum) : 0;
   if (known) scorer.raise(score);
@@ -227,12 +234,12 @@ __device__ inline float known_limit(Scorer& scorer, const Key* best, bool minimu
 /// All bounds of the block, the best of which is a limit before any quotient is computed. Returns
 /// what is possible in the group of this lane's number, below 0 if nothing is.
 /// \param block_low  bits of a float: the best lower bound
-template <class T>
-__device__ float bound_groups(BlockScores<T>& scores, unsigned& block_low) {
+template <class T, int planes>
+__device__ float bound_groups(BlockScores<T, planes>& scores, unsigned& block_low) {
   static_assert(T::rows() <= 32 * BlockSums<T>::step);
   const int lane = threadIdx.x % 32;
   float possible = -1, low = 0;
-  scores.for_groups([&](int row, const ColumnSums& windows) {
+  scores.for_groups([&](int row, const Column<planes>& windows) {
     const ScoreBounds own = scores.bounds(row, windows);
     if (own.high < 0) return;
     const float high = largest_of<32>(own.high);
@@ -248,8 +255,9 @@ __device__ float bound_groups(BlockScores<T>& scores, unsigned& block_low) {
 
 /// With one peak per template: the best key in a warp's groups of which more than `low` is
 /// possible.
-template <class T>
-__device__ Key best_of_groups(BlockScores<T>& scores, bool minimum, float possible, float low) {
+template <class T, int planes>
+__device__ Key best_of_groups(BlockScores<T, planes>& scores, bool minimum, float possible,
+                              float low) {
   Key best = 0;
   for (unsigned open = __ballot_sync(~0u, possible >= low); open; open &= open - 1) {
     best = better(best, best_of<32>(scores.best_of_group(scores.row_of(__ffs(open) - 1), low)));
@@ -258,7 +266,8 @@ __device__ Key best_of_groups(BlockScores<T>& scores, bool minimum, float possib
   return best;
 }
 
-template <class T>
+/// Several planes are one sum of products.
+template <class T, int planes>
 __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
     tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
                  const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
@@ -273,14 +282,13 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
   __shared__ unsigned block_low;  // bits of a float
   if (threadIdx.x == 0) block_low = 0;
   let_next_begin();
-  sum_products(T(), p, from.left + p.left_offset(first_right + right), first_right + right,
-               laid_out, corner, {0, p.right.height}, aligned);
+  sum_products<planes>(T(), p, from.left + p.left_offset(first_right + right), first_right + right,
+                       laid_out, corner, {0, p.right.height}, aligned);
 
-  const std::int64_t window = first_window(p, first_right + right);
-  BlockScores<T> scores(p, corner,
-                        {problem, minimum, from.template_sums[first_right + right],
-                         from.window_sums + window, from.window_squares + window});
-  Scorer& scorer = scores.scorer;
+  BlockScores<T, planes> scores(p, corner,
+                                {problem, minimum, first_right + right, from.template_sums,
+                                 from.window_sums, from.window_squares});
+  ScorerOf<planes>& scorer = scores.scorer;
   if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
   wait_for_previous();
   if (problem.max_peaks > 1) {
@@ -294,7 +302,7 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
   const float low =
       fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
   const Key best = best_of_groups(scores, minimum, possible, low);
-  finish_right<T>(problem, minimum, from, right, first_right, best, to);
+  finish_right<T, planes>(problem, minimum, from, right, first_right, best, to);
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel

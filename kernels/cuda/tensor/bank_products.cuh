@@ -12,186 +12,116 @@
 // scores its sums, others multiply.
 #pragma once
 
-#include "cuda/common/async_copy.cuh"
-#include "cuda/common/row_words.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "cuda/tensor/wgmma.cuh"
-#include "device/runtime.hpp"
-#include "stages/common/variant_name.hpp"
+#include "cuda/tensor/bank_layout.cuh"
 
 namespace xcorr::cuda {
-
-/// One tuning, for rights of up to 32 * `chunks` columns, or of up to 16, of which two rows are
-/// `packed` into the 32 bytes of k. A warp has 16 windows across and `tiles` down, `packed` rows
-/// apart; a group has four of them, wherever they are.
-template <int c, int p, int t, int g>
-struct BankTiling {
-  static constexpr int chunks = c, packed = p, tiles = t, groups = g;
-  static constexpr int rights = 32;
-
-  static constexpr VariantName name(const char* family) {
-    return variant_name(family, packed > 1 ? ".p" : ".k", packed > 1 ? packed : chunks, "t", tiles);
-  }
-  static constexpr int warps() { return 4 * groups; }
-  static constexpr int threads() { return 32 * warps(); }
-  static constexpr int warp_columns = 16;
-  static constexpr int max_width() { return packed > 1 ? 16 : 32 * chunks; }
-
-  /// The first of the rows of windows that a warp has; how many warps have all rows.
-  static constexpr __host__ __device__ int first_row(int number) {
-    return number / packed * packed * tiles + number % packed;
-  }
-  static constexpr __host__ __device__ int warps_down(int height) {
-    return ceil_div(height, packed * tiles) * packed;
-  }
-  /// Groups of warps that all windows take.
-  static __host__ __device__ int groups_of(Size windows) {
-    return ceil_div(ceil_div(windows.width, warp_columns) * warps_down(windows.height), 4);
-  }
-
-  /// Steps of k are packed rows of the right, whole rounds of which are laid out, a step a tile: so
-  /// a round begins with the same row of the left for all tiles.
-  static constexpr __host__ __device__ int rounds(int height) {
-    return ceil_div(height, packed * tiles);
-  }
-  /// The rights, in chunks of 32 columns and 32 bytes of k.
-  static constexpr int chunk_bytes = 1024, core_bytes = 128;
-  static constexpr int step_bytes = chunks * chunk_bytes;
-  static constexpr __host__ __device__ int right_bytes(int height) {
-    return rounds(height) * tiles * step_bytes;
-  }
-
-  /// Rows of the left that a round reads, as a warp stages them.
-  static constexpr int stage_rows = tiles * packed;
-  /// Words of a copy that a warp's windows read, and from copy to copy: so that the words of all
-  /// copies that are read together lie in different banks.
-  static constexpr int words = packed > 1 ? 7 : 3 + 8 * chunks;
-  static constexpr int copy_pitch = words <= 8 ? 8 : 24;
-  static_assert(words <= copy_pitch);
-  static constexpr int row_words = 4 * copy_pitch, stage_words = stage_rows * row_words;
-  /// Lanes that stage a row, which have the word that follows, too; and how many rows a lane does.
-  static constexpr int row_lanes = words + 1 <= 8 ? 8 : words + 1 <= 16 ? 16 : 32;
-  static constexpr int lane_rows = stage_rows * row_lanes / 32;
-
-  /// What a block needs for such rights; what follows is the caller's.
-  static constexpr __host__ __device__ int shared_bytes(int height) {
-    return right_bytes(height) + warps() * 2 * stage_words * 4;
-  }
-};
-
-/// A tiling's parameters by their names: a kernel's own must be numbers.
-struct BankTuning {
-  int chunks = 1, packed = 1, tiles, groups;
-};
-template <BankTuning t>
-using OfBank = BankTiling<t.chunks, t.packed, t.tiles, t.groups>;
-
-/// Groups of T::rights as words of shared memory. Grid: groups; chunks, row by row.
-template <class T>
-__global__ void lay_out_bank(Problem p, const std::byte* rights, std::uint32_t* to) {
-  const int first = blockIdx.x * T::rights, step = static_cast<int>(blockIdx.y) / T::chunks,
-            chunk = static_cast<int>(blockIdx.y) % T::chunks;
-  to += (std::int64_t{blockIdx.x} * gridDim.y + blockIdx.y) * T::chunk_bytes / 4;
-  for (int word = threadIdx.x; word < T::chunk_bytes / 4; word += blockDim.x) {
-    // Eight rights a core matrix, 16 bytes of k each.
-    const int core = word / 32, right = first + core / 2 * 8 + word % 32 / 4,
-              k = core % 2 * 16 + word % 4 * 4;
-    const int y = T::packed > 1 ? T::packed * step + k / 16 : step,
-              x = T::packed > 1 ? k % 16 : 32 * chunk + k;
-    std::uint32_t value = 0;
-    if (right < p.rights && y < p.right.height)
-      for (int i = 0; i < 4; ++i)
-        if (x + i < p.right.width)
-          value |= std::to_integer<std::uint32_t>(
-                       rights[right * p.right_stride + y * p.right_pitch + x + i])
-                   << 8 * i;
-    to[word] = value;
-  }
-}
-
-template <class T>
-class LaidOutBank final : public PlanState {
- public:
-  static Result<std::unique_ptr<PlanState>> make(const Problem& p) {
-    auto block =
-        Block::make(Backend::cuda, std::size_t(groups_of(p)) * T::right_bytes(p.right.height));
-    if (!block.ok()) return block.status();
-    return std::unique_ptr<PlanState>(new LaidOutBank(p, std::move(block.value())));
-  }
-  static int groups_of(const Problem& p) { return ceil_div(p.rights, T::rights); }
-
-  Status set_rights(const void* rights, Stream stream) override {
-    const dim3 chunks(groups_of(problem_), T::right_bytes(problem_.right.height) / T::chunk_bytes);
-    return enqueue("lay_out_bank", lay_out_bank<T>, chunks, dim3(128), 0, stream, problem_,
-                   static_cast<const std::byte*>(rights), words());
-  }
-  std::uint32_t* words() const { return block_.template as<std::uint32_t>(); }
-
- private:
-  LaidOutBank(const Problem& p, Block block) : problem_(p), block_(std::move(block)) {}
-
-  Problem problem_;
-  Block block_;
-};
 
 /// Of a warp's windows: sums[tile][4 n + 2 half + i] is of window 8 * half + lane / 4 of the tile's
 /// 16 and of right 8 n + 2 * (lane % 4) + i.
 template <class T>
 using BankSums = std::uint32_t[T::tiles][16];
 
-/// Stages a group of rights for all products of a block.
-template <class T>
-__device__ void stage_bank(const Problem& p, const std::uint32_t* laid_out) {
-  std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
-  const auto* const from = reinterpret_cast<const std::uint8_t*>(laid_out);
-  for (int i = threadIdx.x * 16; i < T::right_bytes(p.right.height); i += T::threads() * 16)
-    copy_async<16>(shared + i, from + i, 16);
-  commit_copies();
-  wait_copies<0>();
-  show_to_products();
-  __syncthreads();
-}
-
-/// What all windows of a left have of it, as rows of words: they begin on words, and have whole
-/// ones.
-struct WordRows {
-  const std::byte* first;
-  std::int64_t pitch;
-  Size size;
-
-  static WordRows of(const Problem& p, const std::byte* left) {
-    return {left + p.shifts.y * p.left_pitch + p.shifts.x, p.left_pitch, size_of(p)};
-  }
-  /// For a copy where they are not such rows.
-  static WordRows copy(const Problem& p, const void* memory) {
-    const Size size = size_of(p);
-    const int width = ceil_div(size.width, 4) * 4;
-    return {static_cast<const std::byte*>(memory), width, {width, size.height}};
-  }
-  static Size size_of(const Problem& p) {
-    return {p.shifts.width + p.right.width - 1, p.shifts.height + p.right.height - 1};
-  }
-  bool are_words() const {
-    return reinterpret_cast<std::uintptr_t>(first) % 4 == 0 && pitch % 4 == 0 &&
-           size.width % 4 == 0;
-  }
-  std::size_t bytes() const { return static_cast<std::size_t>(pitch) * size.height; }
+/// Where rounds of a group of rights are staged.
+struct StagedRound {
+  RightMatrix now, before;
 };
 
-constexpr int copy_threads = 128;
+/// A group of rights that stays in shared memory, by stage_bank().
+template <class T>
+class WholeRights {
+ public:
+  static constexpr bool adds = false;
 
-/// Grid: columns, rows.
-static __global__ void __launch_bounds__(copy_threads) copy_rows(WordRows from, WordRows to) {
-  wait_for_previous();
-  const int x = 4 * static_cast<int>(blockIdx.x * copy_threads + threadIdx.x);
-  if (x >= to.size.width) return;
-  for (int y = blockIdx.y; y < from.size.height; y += gridDim.y) {
-    std::uint32_t word[1];
-    load_words(reinterpret_cast<const std::uint8_t*>(from.first + y * from.pitch), x,
-               from.size.width, word);
-    *reinterpret_cast<std::uint32_t*>(const_cast<std::byte*>(to.first) + y * to.pitch + x) =
-        word[0];
+  __device__ WholeRights()
+      : matrix_(dynamic_shared<std::uint8_t>(), T::core_bytes, 2 * T::core_bytes) {}
+  __device__ StagedRound next(int round) const {
+    const RightMatrix now = matrix_.at(round * T::round_bytes);
+    return {now, now.at(-T::round_bytes)};
   }
+
+ private:
+  RightMatrix matrix_;
+};
+
+/// Those of several planes, which are staged round by round, the next one beside the products of
+/// this one. All warps of a block take the same rounds.
+template <class T, int planes>
+class RingOfRights {
+ public:
+  static constexpr bool adds = true;  ///< planes to the sums of others
+
+  /// `laid_out`: the group's planes one after the other. `rounds`: of each.
+  __device__ RingOfRights(const std::uint32_t* laid_out, int rounds)
+      : laid_out_(laid_out), rounds_(rounds) {
+    ask(0);
+  }
+  __device__ StagedRound next(int round) {
+    if (round == rounds_) return {matrix(slot_), matrix(slot_)};  // what follows the last one
+    wait_copies<0>();
+    show_to_products();
+    __syncthreads();  // it has arrived, and the one before the previous is no longer needed
+    const int before = slot_;
+    slot_ = after(slot_);
+    ask(after(slot_));
+    return {matrix(slot_), matrix(before)};
+  }
+
+ private:
+  static __device__ RightMatrix matrix(int slot) {
+    return RightMatrix(dynamic_shared<std::uint8_t>(), T::core_bytes, 2 * T::core_bytes)
+        .at(slot * T::round_bytes);
+  }
+  static __device__ int after(int slot) { return slot + 1 < T::ring ? slot + 1 : 0; }
+
+  /// After the last round of the last plane the first one follows, for the next windows.
+  __device__ void ask(int slot) {
+    const std::uint32_t* const from = laid_out_ + asked_ * (T::round_bytes / 4);
+    std::uint8_t* const to = dynamic_shared<std::uint8_t>() + slot * T::round_bytes;
+    for (int i = threadIdx.x * 16; i < T::round_bytes; i += T::threads() * 16)
+      copy_async<16>(to + i, from + i / 4, 16);
+    commit_copies();
+    asked_ = asked_ + 1 < planes * rounds_ ? asked_ + 1 : 0;
+  }
+
+  const std::uint32_t* laid_out_;
+  int rounds_, asked_ = 0, slot_ = T::ring - 1;  ///< slot: of the products
+};
+
+/// Whole or by rounds.
+template <class T, int planes>
+using StagedRights = std::conditional_t<(planes > 1), RingOfRights<T, planes>, WholeRights<T>>;
+
+/// Begins to stage group `number` of the rights for the products of a block.
+template <class T, int planes>
+__device__ StagedRights<T, planes> stage_bank(const Problem& p, const std::uint32_t* laid_out,
+                                              int number) {
+  laid_out += std::int64_t{number} * planes * T::right_bytes(p.right.height) / 4;
+  if constexpr (planes > 1) {
+    return {laid_out, T::rounds(p.right.height)};
+  } else {
+    std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
+    const auto* const from = reinterpret_cast<const std::uint8_t*>(laid_out);
+    for (int i = threadIdx.x * 16; i < T::right_bytes(p.right.height); i += T::threads() * 16)
+      copy_async<16>(shared + i, from + i, 16);
+    commit_copies();
+    wait_copies<0>();
+    show_to_products();
+    __syncthreads();
+    return {};
+  }
+}
+
+/// Sums to which all planes are added begin with 0, others with the first product.
+template <int planes, int tiles>
+__device__ void begin_sums(std::uint32_t (&sums)[tiles][16]) {
+  if constexpr (planes > 1)
+#pragma unroll
+    for (auto& of_tile : sums) {
+#pragma unroll
+      for (std::uint32_t& sum : of_tile) sum = 0;
+      hold_registers(of_tile);
+    }
 }
 
 /// What a lane stages of the rows that a warp's windows read, one row after the other. Whatever is
@@ -225,37 +155,36 @@ class BankRows {
 /// not ended.
 enum class BankRound { first, inner, after };
 
-/// A warp's products with a group of rights that has been staged. All warps of a group do the same.
-template <class T>
+/// A warp's products with a group of rights. All warps of a group do the same.
+template <class T, class Rights>
 class BankProducts {
  public:
-  /// `rows`: of the first windows.
-  __device__ BankProducts(int height, BankRows<T> rows)
+  /// `staged`: bytes of shared memory that rights take; `rows`: of the first windows.
+  __device__ BankProducts(int height, int staged, Rights rights, BankRows<T> rows)
       : rounds_(T::rounds(height)),
-        stages_(reinterpret_cast<std::uint32_t*>(dynamic_shared<std::uint8_t>() +
-                                                 T::right_bytes(height)) +
+        rights_(rights),
+        stages_(reinterpret_cast<std::uint32_t*>(dynamic_shared<std::uint8_t>() + staged) +
                 threadIdx.x / 32 * 2 * T::stage_words),
         rows_(rows) {
 #pragma unroll
     for (int i = 0; i < T::lane_rows; ++i) fetched_[i] = rows_.next();
   }
 
-  /// The sums of the warp's windows. `then`: the rows of those whose sums are wanted next.
-  __device__ void multiply(const BankRows<T>& then, BankSums<T>& sums) {
-    const RightMatrix rights(dynamic_shared<std::uint8_t>(), T::core_bytes, 2 * T::core_bytes);
+  /// The sums of the warp's windows, or what a plane adds to them. `then()`: the rows of those
+  /// whose sums are wanted next.
+  template <class Then>
+  __device__ void multiply(Then then, BankSums<T>& sums) {
     Parts parts;
     // Rows are stored a stage ahead of the products, and fetched another one ahead.
 #pragma unroll
     for (int i = 0; i < T::lane_rows; ++i) stage(0, i);
     __syncwarp();
     load(rows_of(0), parts.ahead);
-    multiply_round<BankRound::first>(sums, parts, rights, 0);
+    multiply_round<BankRound::first>(sums, parts, rights_.next(0), 0);
     for (int round = 1; round < rounds_; ++round)
-      multiply_round<BankRound::inner>(sums, parts, rights.at(round * T::tiles * T::step_bytes),
-                                       round);
-    rows_ = then;
-    multiply_round<BankRound::after>(sums, parts, rights.at(rounds_ * T::tiles * T::step_bytes),
-                                     rounds_);
+      multiply_round<BankRound::inner>(sums, parts, rights_.next(round), round);
+    rows_ = then();
+    multiply_round<BankRound::after>(sums, parts, rights_.next(rounds_), rounds_);
     wait_products<0>();
   }
 
@@ -287,10 +216,10 @@ class BankProducts {
       to[copy * T::copy_pitch] = __funnelshift_r(word, after, 8 * copy);
   }
 
-  /// `rights`: the first step's that meets the first tile. `number`: of the round. The words of its
-  /// first step are there, and those of the next round's when it ends.
+  /// `number`: of the round. The words of its first step are there, and those of the next round's
+  /// when it ends.
   template <BankRound which>
-  __device__ void multiply_round(BankSums<T>& sums, Parts& parts, const RightMatrix& rights,
+  __device__ void multiply_round(BankSums<T>& sums, Parts& parts, const StagedRound& rights,
                                  int number) {
     constexpr int steps = which == BankRound::after ? T::tiles - 1 : T::tiles;
     const std::uint32_t* const rows = rows_of(number);
@@ -308,8 +237,11 @@ class BankProducts {
         if (tile <= i ? which == BankRound::after : which == BankRound::first) continue;
 #pragma unroll
         for (int chunk = 0; chunk < T::chunks; ++chunk) {
-          const RightMatrix right = rights.at((i - tile) * T::step_bytes + chunk * T::chunk_bytes);
-          if (which == BankRound::first && tile == i && chunk == 0)
+          const RightMatrix right =
+              tile <= i ? rights.now.at((i - tile) * T::step_bytes + chunk * T::chunk_bytes)
+                        : rights.before.at((T::tiles + i - tile) * T::step_bytes +
+                                           chunk * T::chunk_bytes);
+          if (!Rights::adds && which == BankRound::first && tile == i && chunk == 0)
             multiply_async<false>(sums[tile], part[chunk], right);
           else
             multiply_async<true>(sums[tile], part[chunk], right);
@@ -341,6 +273,7 @@ class BankProducts {
   }
 
   int rounds_;
+  Rights rights_;
   std::uint32_t* stages_;
   BankRows<T> rows_;
   std::uint32_t fetched_[T::lane_rows];

@@ -68,7 +68,9 @@ class LaidOutRights final : public PlanState {
   /// For the problem of a correlation or of a search.
   template <class P>
   static Result<std::unique_ptr<PlanState>> make(const P& problem, const Device&) {
-    const Problem& p = problem.correlate;
+    return make(problem.correlate);
+  }
+  static Result<std::unique_ptr<PlanState>> make(const Problem& p) {
     const std::int64_t lines = lines_of<T>(p);
     auto block = Block::make(
         Backend::cuda, static_cast<std::size_t>(lines) * T::row_words() * sizeof(std::uint32_t));
@@ -102,6 +104,7 @@ struct Corner {
 /// Copies of the left may be 16 bytes at a time.
 inline bool is_left_aligned(const Problem& p, const void* lefts) {
   return p.left_pitch % 16 == 0 && p.left_stride % 16 == 0 &&
+         (p.planes == 1 || p.left_plane % 16 == 0) &&
          reinterpret_cast<std::uintptr_t>(lefts) % 16 == 0;
 }
 
@@ -196,8 +199,9 @@ template <class T>
 bool supports_tiling(const Problem& p, int rights, const Device& device) {
   return T::has_instructions(device) && T::takes_width(p.right.width) &&
          max_rows_in_32_bits(p) > 0 &&
-         T::shared_bytes(p.right.width, max_rows_in_32_bits(p)) <= max_shared_bytes(device) &&
-         lines_of<T>(p) <= 0x7fffffff && p.shifts.height <= 65535LL * T::rows() &&
+         T::shared_bytes(p.right.width, max_rows_in_32_bits(p), p.planes) <=
+             max_shared_bytes(device) &&
+         lines_of<T>(p.each_plane()) <= 0x7fffffff && p.shifts.height <= 65535LL * T::rows() &&
          std::int64_t{p.lefts} * rights <= 65535;
 }
 

@@ -93,7 +93,7 @@ struct SparseTiling {
   static constexpr int left_bytes(int height) { return 8 * left_rows(height) * chunk; }
 
   /// What a block needs for `height` rows of a right, and then for its sums.
-  static constexpr std::size_t shared_bytes(int, int height) {
+  static constexpr std::size_t shared_bytes(int, int height, int = 1) {
     return std::max<std::size_t>(left_bytes(height) + right_rows(height) * row_bytes(),
                                  sums_bytes(columns() / 32 * rows(), sums_pitch));
   }
@@ -210,9 +210,10 @@ __device__ void multiply_rows(std::uint32_t (&sums)[T::sums], const Places& plac
   wait_products<0>();
 }
 
-/// The sums of a block's shifts over some rows of right number `right`, in shared memory for
-/// BlockSums to read; ends with a barrier. `laid_out`: all rights.
-template <SparseTuning tuning>
+/// The sums of a block's shifts over some rows of right number `right` and all its planes, in
+/// shared memory for BlockSums to read; ends with a barrier. `left`: the first plane; `laid_out`:
+/// all rights.
+template <int planes, SparseTuning tuning>
 __device__ void sum_products(SparseTiling<tuning>, const Problem& p, const std::byte* left,
                              std::int64_t right, const std::uint32_t* laid_out, Corner corner,
                              RightRows rows, bool aligned) {
@@ -225,15 +226,18 @@ __device__ void sum_products(SparseTiling<tuning>, const Problem& p, const std::
   const Places places(warp % 4);
   const RightMatrix matrix(shared + group * T::group_rows() * T::chunk, pitch, 8 * T::chunk);
 
-  const int bands = bands_of<T>(p);
-  const auto stage = [&](int band, auto rows_at_once) {
+  // The bands of one plane after those of another.
+  const int bands = bands_of<T>(p), parts = planes * bands;
+  const auto stage = [&](int part, auto rows_at_once) {
+    const int plane = planes > 1 ? part / bands : 0, band = part - plane * bands;
+    const std::int64_t of_plane = right + std::int64_t{plane} * p.rights;
     stage_right_rows<T>(
         shared_rows,
-        laid_out + ((right * bands + band) * p.right.height + rows.first) * T::row_words(),
+        laid_out + ((of_plane * bands + band) * p.right.height + rows.first) * T::row_words(),
         rows.count);
-    stage_pairs<T, rows_at_once>(shared, p, left, p.shifts.x + corner.x + band * T::period,
-                                 p.shifts.y + corner.y + rows.first, T::left_rows(rows.count),
-                                 aligned);
+    stage_pairs<T, rows_at_once>(
+        shared, p, left + plane * p.left_plane, p.shifts.x + corner.x + band * T::period,
+        p.shifts.y + corner.y + rows.first, T::left_rows(rows.count), aligned);
     wait_copies<0>();
     show_to_products();
     __syncthreads();
@@ -248,8 +252,10 @@ __device__ void sum_products(SparseTiling<tuning>, const Problem& p, const std::
   std::uint32_t sums[T::sums] = {};
   hold_registers(sums);
   multiply(sums);
-  for (int band = 1; band < bands; ++band) {
-    stage(band, std::integral_constant<int, 1>());  // the sums have most registers
+  // The sums have most registers, but those of few columns.
+  constexpr int rows_at_once = planes > 1 && T::sums <= 32 ? T::rows_at_once : 1;
+  for (int part = 1; part < parts; ++part) {
+    stage(part, std::integral_constant<int, rows_at_once>());
     multiply(sums);
   }
 

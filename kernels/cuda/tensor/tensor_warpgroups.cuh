@@ -67,7 +67,7 @@ struct WarpgroupTiling {
 
   static constexpr int bands(int width) { return ceil_div(width, max_columns()); }
   /// What a block needs for `height` rows of a right, and then for its sums.
-  static constexpr std::size_t shared_bytes(int, int height) {
+  static constexpr std::size_t shared_bytes(int, int height, int = 1) {
     const int stages = std::min(ceil_div(height, stage_rows()), max_stages);
     return std::max<std::size_t>(left_bytes() + stages * stage_bytes(), sums_bytes(4 * rows()));
   }
@@ -103,9 +103,10 @@ enum class Round { first, inner, last };
 /// Registers for parts of pieces, 32 columns each: while one is multiplied, three are loaded.
 constexpr int parts_ahead = 4;
 
-/// The products of a round. `now`, `before`: the right's rows of this round and of the previous
-/// one. `load`: loads a part of a piece, which may be of the next round.
-template <class T, Round round, class Load>
+/// The products of a round; `adds`: to sums that are there in the first one, too. `now`, `before`:
+/// the right's rows of this round and of the previous one. `load`: loads a part of a piece, which
+/// may be of the next round.
+template <class T, Round round, bool adds, class Load>
 __device__ void multiply_round(std::uint32_t (&sums)[T::tiles][16],
                                std::uint32_t (&parts)[parts_ahead][4], const RightMatrix& now,
                                const RightMatrix& before, Load load) {
@@ -120,7 +121,7 @@ __device__ void multiply_round(std::uint32_t (&sums)[T::tiles][16],
       const RightMatrix& rows = tile <= piece ? now : before;
       const int row = tile <= piece ? piece - tile : T::tiles + piece - tile;
       const RightMatrix right = rows.at(row * T::row_bytes() + step * 4 * T::core_bytes);
-      if (round == Round::first && tile == piece && step == 0)
+      if (!adds && round == Round::first && tile == piece && step == 0)
         multiply_async<false>(sums[tile], parts[i % parts_ahead], right);
       else
         multiply_async<true>(sums[tile], parts[i % parts_ahead], right);
@@ -132,9 +133,10 @@ __device__ void multiply_round(std::uint32_t (&sums)[T::tiles][16],
   }
 }
 
-/// The sums of a block's shifts over some rows of right number `right`, in shared memory for
-/// BlockSums to read; ends with a barrier. `laid_out`: all rights.
-template <int... numbers>
+/// The sums of a block's shifts over some rows of right number `right` and all its planes, in
+/// shared memory for BlockSums to read; ends with a barrier. `left`: the first plane; `laid_out`:
+/// all rights.
+template <int planes, int... numbers>
 __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, const std::byte* left,
                              std::int64_t right, const std::uint32_t* laid_out, Corner corner,
                              RightRows rows, bool aligned) {
@@ -144,6 +146,7 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
   std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
   std::uint8_t* const shared_rights = shared + T::left_bytes();
   const int stages = ceil_div(rows.count, T::stage_rows());
+  int plane = 0;
 
   const auto fill = [&](int stage) {
     if (stage < stages) {
@@ -155,13 +158,15 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
       for (int i = threadIdx.x; i < (end - begin) * units; i += T::threads()) {
         const int row = begin + i / units, unit = i % units;
         const int slot = row % T::all_tiles() * T::slots() + row / T::all_tiles() % T::slots();
-        stage_left(shared + slot * T::left_pitch() + unit * 16, p, left, x + unit * 16, y + row,
-                   aligned);
+        stage_left(shared + slot * T::left_pitch() + unit * 16, p, left + plane * p.left_plane,
+                   x + unit * 16, y + row, aligned);
       }
       const int first_row = stage * T::stage_rows();
-      stage_rights<T>(shared_rights + stage % T::max_stages * T::stage_bytes(),
-                      laid_out + (right * p.right.height + rows.first + first_row) * T::row_words(),
-                      min(T::stage_rows(), rows.count - first_row));
+      const std::int64_t of_plane = right + std::int64_t{plane} * p.rights;
+      stage_rights<T>(
+          shared_rights + stage % T::max_stages * T::stage_bytes(),
+          laid_out + (of_plane * p.right.height + rows.first + first_row) * T::row_words(),
+          min(T::stage_rows(), rows.count - first_row));
     }
     commit_copies();
   };
@@ -194,22 +199,33 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
     fill(stage + 1);
   };
 
+  constexpr bool adds = planes > 1;
   std::uint32_t sums[T::tiles][16], parts[parts_ahead][4];
-  const int rounds = ceil_div(rows.count, T::tiles);
-  fill(0);
-  begin_stage(0);
+  if constexpr (adds)
 #pragma unroll
-  for (int i = 0; i < parts_ahead - 1; ++i) loader(0)(parts[i], i);
-  multiply_round<T, Round::first>(sums, parts, rights_of(0), rights_of(0), loader(0));
-  for (int round = 1; round < rounds; ++round) {
-    if (round % stage_rounds == 0) begin_stage(round / stage_rounds);
-    multiply_round<T, Round::inner>(sums, parts, rights_of(round), rights_of(round - 1),
-                                    loader(round));
+    for (auto& of_tile : sums) {
+#pragma unroll
+      for (std::uint32_t& sum : of_tile) sum = 0;
+      hold_registers(of_tile);
+    }
+  const int rounds = ceil_div(rows.count, T::tiles);
+#pragma unroll 1
+  for (plane = 0; plane < planes; ++plane) {
+    fill(0);
+    begin_stage(0);
+#pragma unroll
+    for (int i = 0; i < parts_ahead - 1; ++i) loader(0)(parts[i], i);
+    multiply_round<T, Round::first, adds>(sums, parts, rights_of(0), rights_of(0), loader(0));
+    for (int round = 1; round < rounds; ++round) {
+      if (round % stage_rounds == 0) begin_stage(round / stage_rounds);
+      multiply_round<T, Round::inner, adds>(sums, parts, rights_of(round), rights_of(round - 1),
+                                            loader(round));
+    }
+    multiply_round<T, Round::last, adds>(sums, parts, rights_of(rounds), rights_of(rounds - 1),
+                                         loader(rounds));
+    wait_products<0>();
+    __syncthreads();
   }
-  multiply_round<T, Round::last>(sums, parts, rights_of(rounds), rights_of(rounds - 1),
-                                 loader(rounds));
-  wait_products<0>();
-  __syncthreads();
 
   // The core matrices across B are those of shifts 24 to 31, then 16 to 23 ...
   uint2* const to = place_of_sums(warp * T::rows() + group * T::tiles * 16);

@@ -61,8 +61,8 @@ struct WarpTiling {
 
   static constexpr int bands(int width) { return ceil_div(width, max_columns()); }
   /// What a block needs for `height` rows of a right, and then for its sums.
-  static constexpr std::size_t shared_bytes(int width, int height) {
-    const int stages = bands(width) * ceil_div(height, stage_rows());
+  static constexpr std::size_t shared_bytes(int width, int height, int planes = 1) {
+    const int stages = planes * bands(width) * ceil_div(height, stage_rows());
     return std::max<std::size_t>(std::min(stages, 2) * stage_bytes(), sums_bytes(4 * rows()));
   }
   static bool has_instructions(const Device& device) { return device.compute_capability >= 75; }
@@ -128,34 +128,38 @@ __device__ void multiply_row(std::uint32_t (&sums)[T::tiles][4][4], const std::u
   }
 }
 
-/// The sums of a block's shifts over some rows of right number `right`, in shared memory for
-/// BlockSums to read; ends with a barrier. `laid_out`: all rights.
-template <int... numbers>
+/// The sums of a block's shifts over some rows of right number `right` and all its planes, in
+/// shared memory for BlockSums to read; ends with a barrier. `left`: the first plane; `laid_out`:
+/// all rights.
+template <int planes, int... numbers>
 __device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std::byte* left,
                              std::int64_t right, const std::uint32_t* laid_out, Corner corner,
                              RightRows rows, bool aligned) {
   using T = WarpTiling<numbers...>;
   std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
   const int bands = bands_of<T>(p);
-  const int row_stages = ceil_div(rows.count, T::stage_rows()), stages = bands * row_stages;
+  const int row_stages = ceil_div(rows.count, T::stage_rows()),
+            stages = planes * bands * row_stages;
   const auto rows_in = [&](int stage) {
     return min(T::stage_rows(), rows.count - stage % row_stages * T::stage_rows());
   };
 
   const auto fill = [&](int stage) {
     if (stage < stages) {
-      const int band = stage / row_stages;
+      const int part = stage / row_stages, plane = planes > 1 ? part / bands : 0,
+                band = part - plane * bands;
+      const std::int64_t of_plane = right + std::int64_t{plane} * p.rights;
       const int first_row = rows.first + stage % row_stages * T::stage_rows();
       std::uint8_t* const to = shared + stage % 2 * T::stage_bytes();
       constexpr int units = T::left_columns() / 16;
       const int x = p.shifts.x + corner.x + band * T::max_columns();
       const int y = p.shifts.y + corner.y + first_row;
       for (int i = threadIdx.x; i < T::left_rows() * units; i += T::threads())
-        stage_left(to + i / units * T::left_pitch() + i % units * 16, p, left, x + i % units * 16,
-                   y + i / units, aligned);
+        stage_left(to + i / units * T::left_pitch() + i % units * 16, p,
+                   left + plane * p.left_plane, x + i % units * 16, y + i / units, aligned);
       stage_rights<T>(
           to + T::left_bytes(),
-          laid_out + ((right * bands + band) * p.right.height + first_row) * T::row_words(),
+          laid_out + ((of_plane * bands + band) * p.right.height + first_row) * T::row_words(),
           rows_in(stage));
     }
     commit_copies();

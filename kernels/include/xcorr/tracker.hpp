@@ -46,6 +46,12 @@ struct FilterDetection {
   /// values around it; 0 if all are equal.
   double psr = 0;
   double angle = 0;  ///< the present rotation; 0 unless targets rotate
+  /// How much the target looked as it did first when it was trained last: the response of a filter
+  /// that knows that first view alone.
+  double first_response = 1;
+  /// The same of its colours: the Bhattacharyya coefficient of the two histograms, 0 to 1; -1 on a
+  /// GPU, which does without colours.
+  double color_likeness = 1;
 };
 
 /// The filters of any number of targets. Not for use by several threads at once.

@@ -107,14 +107,15 @@ void Targets::update_by_detections(std::uint64_t frame, std::span<const Peak> al
     // What is usual is a filter's response.
     peak.similarity = rated ? std::clamp(rated->response, 0.0, 1.0) : track.trace.usual;
     const double sure = std::max(paired[i]->similarity, rated ? rated->confidence : 0);
+    track.resemblance = 1;  // the detector has seen it
     if (track.sought) {
       track.candidate.emplace(peak, frame).sure = sure;
       track.of_candidate = {box_of(peak)};
-      move_to_candidate(track);
+      move_to_candidate(track, rules);
     } else {
       take_detection(track, peak, sure, frame, rules);
     }
-    if (!track.target.lost) track.last = track.shadow = {box_of(peak)};
+    if (track.seen()) track.last = track.shadow = {box_of(peak)};
   }
   follow(frame, rated_detections, rules);
   seek_and_settle(frame, rated_detections, rules);
@@ -123,7 +124,7 @@ void Targets::update_by_detections(std::uint64_t frame, std::span<const Peak> al
   for (const Peak& one : detections) {
     const bool is_taken = std::ranges::find(paired, &one) != paired.end() ||
                           std::ranges::any_of(tracks_, [&](const Track& track) {
-                            return (!track.target.lost || track.candidate) &&
+                            return (track.seen() || track.candidate) &&
                                    overlap((track.candidate ? track.of_candidate : track.last).box,
                                            box_of(one)) > same_place;
                           });

@@ -193,7 +193,7 @@ void Targets::seek_and_settle(std::uint64_t frame, std::span<const RatedDetectio
   count_missed(frame, rules);
   for (Track& track : tracks_) {
     if (track.sought) seek(track, frame, rated_detections, rules);
-    settle(track);
+    settle(track, rules);
   }
 }
 
@@ -230,16 +230,16 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
         !is_large_enough(rated_detection->box, *track) ||
         !has_middle_in(rated_detection->box, rules.area) || is_taken(*track, rated_detection->box))
       continue;
+    track->resemblance = rated_detection->resemblance;
     take_detection(*track, peak_of(*rated_detection, *track), rated_detection->confidence, frame,
                    rules);
-    if (!track->target.lost)
-      track->last = track->shadow = {rated_detection->box, rated_detection->angle};
+    if (track->seen()) track->last = track->shadow = {rated_detection->box, rated_detection->angle};
   }
 }
 
 bool Targets::is_taken(const Track& by, const Box& box) const {
   return std::ranges::any_of(tracks_, [&](const Track& other) {
-    return &other != &by && !other.target.lost && overlap(other.last.box, box) > same_place;
+    return &other != &by && other.seen() && overlap(other.last.box, box) > same_place;
   });
 }
 
@@ -288,6 +288,7 @@ void Targets::seek(Track& track, std::uint64_t frame,
   else
     track.candidate.emplace(peak, frame);
   track.candidate->sure = rated_detection->confidence;
+  track.resemblance = rated_detection->resemblance;
   track.of_candidate = {rated_detection->box, rated_detection->angle};
 }
 
@@ -295,8 +296,8 @@ std::vector<TargetBox> Targets::training_samples() const {
   std::vector<TargetBox> training_samples;
   for (const Track& track : tracks_) {
     const bool first = track.trace.detections == 1;
-    if (!track.target.lost && (first || (track.target.confidence >= sure_to_learn &&
-                                         track.trace.detections % detections_to_learn == 0)))
+    if (track.seen() && (first || (track.trace.sure >= sure_to_learn &&
+                                   track.trace.detections % detections_to_learn == 0)))
       training_samples.push_back({track.target.id, track.last.box, track.last.angle});
   }
   return training_samples;

@@ -18,6 +18,11 @@ constexpr double most_margin = 0.5;
 /// The same for filters: of the logarithm of the PSR.
 constexpr double weight_of_psr = 5.7, offset_of_psr = -13.5;
 
+/// And of what is left of the first view.
+constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first = -0.4;
+/// The same where colours are not known.
+constexpr double weight_of_first_alone = 12.8, offset_of_first_alone = 0.5;
+
 }  // namespace
 
 double confidence(double similarity, double margin) {
@@ -28,6 +33,15 @@ double confidence(double similarity, double margin) {
 
 double confidence(double psr) {
   return psr > 0 ? logistic(weight_of_psr * std::log(psr) + offset_of_psr) : 0;
+}
+
+double resemblance(const FilterDetection& filter_detection) {
+  const double first_response = filter_detection.first_response,
+               color_likeness = filter_detection.color_likeness;
+  if (color_likeness < 0)
+    return logistic(weight_of_first_alone * first_response + offset_of_first_alone);
+  return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +
+                  offset_of_first);
 }
 
 }  // namespace xcorr::follow

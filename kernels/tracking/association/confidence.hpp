@@ -4,6 +4,8 @@
 // formula and what it was calibrated on.
 #pragma once
 
+#include <xcorr/tracker.hpp>
+
 namespace xcorr::follow {
 
 /// The probability that a place is right, 0 to 1. `similarity` is that of Peak, 1 for an
@@ -13,5 +15,9 @@ double confidence(double similarity, double margin);
 
 /// The same for a place that a filter found, see FilterDetection.
 double confidence(double psr);
+
+/// The probability that what a filter follows is still the target that it was shown first: it may
+/// have learnt something else, and respond to that as surely.
+double resemblance(const FilterDetection& filter_detection);
 
 }  // namespace xcorr::follow

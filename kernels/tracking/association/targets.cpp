@@ -79,7 +79,7 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks, const Tra
   for (Track& track : tracks_) {
     if (!track.candidate && track.sought) seek(track, frame, detections, rules);
     if (!track.candidate && all) doubt(track, frame, detections);
-    settle(track);
+    settle(track, rules);
   }
   if (all) note_distractors(frame, detections, rules);
   detections.insert(detections.end(), distractors.begin(), distractors.end());
@@ -153,13 +153,20 @@ void Targets::take_detection(Track& track, const Peak& peak, double sure, std::u
   if (sure < rules.settings.min_confidence) return trace.glimpse(peak, frame, sure);
   trace.see(peak, frame);
   trace.sure = sure;
-  track.target.peak = peak;
-  track.target.lost = false;
-  track.target.confidence = sure;
+  report(track, rules);
   if (track.target.state == TrackState::tentative && trace.detections >= detections_to_confirm) {
     track.target.state = TrackState::tracked;
     tell(TrackEvent::entered, track);
   }
+}
+
+/// What a filter follows may be something else by now. Then it goes on, unseen.
+void Targets::report(Track& track, const TrackRules& rules) {
+  const double sure = std::min(track.trace.sure, track.resemblance);
+  if (sure < rules.settings.min_confidence) return;
+  track.target.peak = track.trace.peak;
+  track.target.lost = false;
+  track.target.confidence = sure;
 }
 
 void Targets::count_missed(std::uint64_t frame, const TrackRules& rules) {
@@ -282,20 +289,22 @@ void Targets::doubt(Track& track, std::uint64_t frame, Detections& detections) c
   detections.erase(detections.begin());
 }
 
-void Targets::settle(Track& track) {
+void Targets::settle(Track& track, const TrackRules& rules) {
   if (track.candidate && track.candidate->detections >= detections_to_confirm)
-    move_to_candidate(track);
+    move_to_candidate(track, rules);
+  tell_where(track);
+}
+
+void Targets::tell_where(Track& track) {
   if (track.sought) track.target.state = track.candidate ? TrackState::tentative : TrackState::lost;
 }
 
-void Targets::move_to_candidate(Track& track) {
+void Targets::move_to_candidate(Track& track, const TrackRules& rules) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
   track.last = track.of_candidate;
-  track.target.peak = track.trace.peak;
   track.target.state = TrackState::tracked;
-  track.target.lost = false;
-  track.target.confidence = track.trace.sure;
+  report(track, rules);
   if (std::exchange(track.sought, false)) tell(TrackEvent::found, track);
 }
 
@@ -369,7 +378,7 @@ void Targets::refuse(Point place) {
         candidate->peak.y != place.y)
       continue;
     track.candidate.reset();
-    settle(track);
+    tell_where(track);
   }
 }
 

@@ -36,7 +36,11 @@ struct Track {
   TurnedBox shadow;        ///< where it may be while it is lost: what its filter responds to most
   bool candidate_nearby = false;  ///< the candidate is there
   double template_width = 1;
-  int unconfirmed = 0;  ///< frames with detections since one was this target's
+  double resemblance = 1;  ///< of the last detection
+  int unconfirmed = 0;     ///< frames with detections since one was this target's
+
+  /// Whether there is a detection in this frame, which may yet be too doubtful to be reported.
+  bool seen() const { return trace.missed == 0; }
 
   /// Whether it was ever confirmed; else it may be dropped silently.
   bool entered() const { return sought || target.state != TrackState::tentative; }
@@ -47,8 +51,9 @@ struct RatedDetection {
   std::uint64_t id;
   Box box;            ///< which is turned by `angle`
   double response;    ///< as of FilterDetection
-  double confidence;  ///< that the target is there, 0 to 1
+  double confidence;  ///< that the filter responds to what it has learnt, 0 to 1
   double angle = 0;
+  double resemblance = 1;  ///< as of resemblance()
 };
 
 /// The parameters of an update.
@@ -126,6 +131,7 @@ class Targets {
   void begin_update(const TrackRules& rules);
   void take_detection(Track& track, const Peak& peak, double sure, std::uint64_t frame,
                       const TrackRules& rules);
+  static void report(Track& track, const TrackRules& rules);
   void count_missed(std::uint64_t frame, const TrackRules& rules);
   void drop_ended(std::uint64_t frame, const TrackRules& rules);
   void follow_candidate(Track& track, std::uint64_t frame, Detections& detections,
@@ -133,8 +139,9 @@ class Targets {
   void seek(Track& track, std::uint64_t frame, Detections& detections,
             const TrackRules& rules) const;
   void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
-  void move_to_candidate(Track& track);
-  void settle(Track& track);
+  void move_to_candidate(Track& track, const TrackRules& rules);
+  void settle(Track& track, const TrackRules& rules);
+  static void tell_where(Track& track);
   void note_distractors(std::uint64_t frame, const Detections& detections, const TrackRules& rules);
   void follow(std::uint64_t frame, std::span<const RatedDetection> rated_detections,
               const TrackRules& rules);

@@ -9,6 +9,7 @@ namespace xcorr {
 namespace {
 
 constexpr std::size_t spectrum_bytes = tracker::spectrum_floats * sizeof(float);
+constexpr std::size_t filter_bytes = 2 * spectrum_bytes;
 
 /// A block of that size with what is in another one.
 Result<Block> enlarged(const Device& device, const Block& block, std::size_t bytes) {
@@ -43,18 +44,19 @@ Status FilterStore::provide_asking(int windows) {
 Status FilterStore::provide(int asked) {
   if (asked <= count_) return {};
   const int count = std::max(asked, 2 * count_);
-  Block larger[3];
-  Block* const blocks[] = {&shapes_, &means_, &filters_};
-  constexpr std::size_t bytes[] = {sizeof(tracker::FilterShape), spectrum_bytes,
-                                   2 * spectrum_bytes};
-  for (int i = 0; i < 3; ++i) {
+  constexpr int held = 4;
+  Block larger[held];
+  Block* const blocks[held] = {&shapes_, &means_, &filters_, &kept_};
+  constexpr std::size_t bytes[held] = {sizeof(tracker::FilterShape), spectrum_bytes, filter_bytes,
+                                       filter_bytes};
+  for (int i = 0; i < held; ++i) {
     auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
     if (!made.ok()) return made.status();
     larger[i] = std::move(made.value());
   }
   // Copies out of the smaller ones may still be under way.
   if (Status s = runtime(device_.backend).wait({}); !s.ok()) return s;
-  for (int i = 0; i < 3; ++i) *blocks[i] = std::move(larger[i]);
+  for (int i = 0; i < held; ++i) *blocks[i] = std::move(larger[i]);
   count_ = count;
   return {};
 }
@@ -82,7 +84,23 @@ Status FilterStore::teach(const SeenWindows& seen,
                                 nullptr);
 }
 
+Status FilterStore::keep(int number) {
+  const std::ptrdiff_t begin = std::ptrdiff_t{number} * 2 * tracker::spectrum_floats;
+  const Copy copy =
+      bytes_copy(kept_.as<float>() + begin, filters_.as<float>() + begin, filter_bytes);
+  return runtime(device_.backend).copy(copy, Memory::device, Memory::device, {});
+}
+
 Status FilterStore::ask(const SeenWindows& seen, const float* priors,
+                        tracker::ResponsePeak* response_peaks) {
+  return ask(filters_, seen, priors, response_peaks);
+}
+
+Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
+  return ask(kept_, seen, nullptr, response_peaks);
+}
+
+Status FilterStore::ask(const Block& filters, const SeenWindows& seen, const float* priors,
                         tracker::ResponsePeak* response_peaks) {
   return filter_response_->launch({seen.count, count_}, device_,
                                   {{workspace_.data(), {}},
@@ -90,7 +108,7 @@ Status FilterStore::ask(const SeenWindows& seen, const float* priors,
                                    seen.channels,
                                    seen.energies,
                                    shapes_.as<tracker::FilterShape>(),
-                                   filters_.as<float>(),
+                                   filters.as<float>(),
                                    priors,
                                    response_peaks},
                                   nullptr);

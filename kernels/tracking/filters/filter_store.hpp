@@ -27,13 +27,20 @@ class FilterStore {
   Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples);
   Status ask(const SeenWindows& seen, const float* priors, tracker::ResponsePeak* response_peaks);
 
+  /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
+  Status keep(int number);
+  Status ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
+
  private:
+  Status ask(const Block& filters, const SeenWindows& seen, const float* priors,
+             tracker::ResponsePeak* response_peaks);
+
   Device device_;
   const Variant<stage::FeatureFft>* spectra_of_ = nullptr;
   const Variant<stage::FilterUpdate>* filter_update_ = nullptr;
   const Variant<stage::FilterResponse>* filter_response_ = nullptr;
   int count_ = 0;
-  Block shapes_, means_, filters_, spectra_, workspace_;
+  Block shapes_, means_, filters_, kept_, spectra_, workspace_;
 };
 
 }  // namespace xcorr

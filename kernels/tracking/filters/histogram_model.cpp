@@ -108,7 +108,8 @@ void HistogramModel::learn(const ColorFrame& frame, const Cropping& window,
   const Histograms seen = histograms_of(frame, window, shape);
   const double rate = knows_ ? rate_of_colors : 1;
   const auto weight = static_cast<float>(rate);
-  double in = 0, out = 0;
+  if (!knows_) first_ = seen.target;
+  double in = 0, out = 0, like = 0;
   for (int i = 0; i < color_bins; ++i) {
     float& target = histograms_.target[i];
     float& around = histograms_.around[i];
@@ -117,7 +118,9 @@ void HistogramModel::learn(const ColorFrame& frame, const Cropping& window,
     posterior_[i] = target / (target + around + least_share);
     in += seen.target[i] * posterior_[i];
     out += seen.around[i] * posterior_[i];
+    like += std::sqrt(seen.target[i] * first_[i]);
   }
+  likeness_ = std::min(like, 1.0);
   inside_ += rate * (in - inside_);
   outside_ += rate * (out - outside_);
   knows_ = true;

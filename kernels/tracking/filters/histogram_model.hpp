@@ -24,6 +24,10 @@ class HistogramModel {
   void find(const ColorFrame& frame, const Cropping& window, const FilterShape& shape,
             float* prior) const;
 
+  /// Of what was learnt first and last: the Bhattacharyya coefficient of the target's histograms,
+  /// 0 to 1.
+  double likeness() const { return likeness_; }
+
   /// 0 to 1: how well colours tell the target from what is around it.
   double separation() const;
 
@@ -39,6 +43,8 @@ class HistogramModel {
   Histograms histograms_;
   std::vector<float> posterior_ = std::vector<float>(color_bins);
   double inside_ = 0, outside_ = 0;
+  std::vector<float> first_;  // the target's histogram, as it was learnt first
+  double likeness_ = 1;
   bool knows_ = false;
 };
 

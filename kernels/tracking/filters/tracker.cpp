@@ -31,7 +31,8 @@ constexpr std::size_t at_a_time = 64;
 struct Target {
   tracker::InitialBox initial_box;
   int filter;  ///< its number
-  std::shared_ptr<tracker::HistogramModel> colors = std::make_shared<tracker::HistogramModel>();
+  tracker::HistogramModel colors;
+  double first_response = 1;  ///< as of FilterDetection
 
   Target(const Box& box, int number) : initial_box{box.width, box.height, 0}, filter(number) {
     initial_box.side = std::max(window_share * std::sqrt(box.width * box.height),
@@ -61,7 +62,7 @@ Status check(const MatrixView& frame, std::span<const TargetBox> targets) {
 
 /// A target to be taught, as it is at that box.
 struct Pupil {
-  Target target;
+  Target* target;
   Box box;
   double angle;
   bool first;  ///< whether it knows nothing yet
@@ -187,8 +188,8 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
   views.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [target, box, angle, first] = pupils[i];
-    views.push_back(target.initial_box.view_of(box, turned(angle), 0, target.filter));
-    training_samples.host()[i] = {target.filter, first};
+    views.push_back(target->initial_box.view_of(box, turned(angle), 0, target->filter));
+    training_samples.host()[i] = {target->filter, first};
   }
   if (Status s = show(frame, count); !s.ok()) return s;
   if (Status s = training_samples.upload(device.backend, count); !s.ok()) return s;
@@ -196,15 +197,23 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
       features.enqueue(looks.device(), croppings.device(), 0, static_cast<int>(count));
   if (!seen.ok()) return seen.status();
   if (Status s = filters.teach(seen.value(), training_samples.device()); !s.ok()) return s;
+  for (const Pupil& pupil : pupils)
+    if (pupil.first)
+      if (Status s = filters.keep(pupil.target->filter); !s.ok()) return s;
+  auto* const first_responses = response_peaks.as<tracker::ResponsePeak>();
+  if (Status s = filters.ask_kept(seen.value(), first_responses); !s.ok()) return s;
   if (has_colors()) {
     const tracker::ColorFrame colors(frame);
     for (std::size_t i = 0; i < count; ++i) {
       const auto& [look, angle] = views[i];
-      const Target& target = pupils[i].target;
-      target.colors->learn(colors, tracker::Cropping(look, angle), target.shape());
+      Target& target = *pupils[i].target;
+      target.colors.learn(colors, tracker::Cropping(look, angle), target.shape());
     }
   }
-  return runtime(device.backend).wait({});
+  if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
+  for (std::size_t i = 0; i < count; ++i)
+    pupils[i].target->first_response = first_responses[i].response;
+  return {};
 }
 
 Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> targets) try {
@@ -220,7 +229,7 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
     auto known = impl_->targets.find(number);
     const bool first = known == impl_->targets.end();
     if (first) known = added.try_emplace(number, box, free[added.size()]).first;
-    pupils.push_back({known->second, box, angle, first});
+    pupils.push_back({&known->second, box, angle, first});
     most = std::max(most, known->second.filter);
   }
   // Everything that can fail, but for the device itself, comes before the first filter changes.
@@ -228,6 +237,7 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   const std::size_t windows = std::min(pupils.size(), at_a_time);
   if (Status s = impl_->provide(windows); !s.ok()) return s;
   if (Status s = impl_->filters.provide_teaching(static_cast<int>(windows)); !s.ok()) return s;
+  if (Status s = impl_->filters.provide_asking(static_cast<int>(windows)); !s.ok()) return s;
   for (const auto& [_, target] : added)
     if (Status s = impl_->filters.set(target.filter, target.shape()); !s.ok()) return s;
   for (std::span<const Pupil> rest = pupils; !rest.empty();) {
@@ -276,7 +286,7 @@ void Tracker::Impl::find_colors(const MatrixView& frame, std::span<const Search>
     const auto& [look, angle] = views[i];
     const Target& target = *searches[i].target;
     float* const prior = &priors[i * tracker::cells];
-    target.colors->find(colors, tracker::Cropping(look, angle), target.shape(), prior);
+    target.colors.find(colors, tracker::Cropping(look, angle), target.shape(), prior);
     for (std::size_t view = i + count; view < views.size(); view += count)
       std::copy_n(prior, tracker::cells, &priors[view * tracker::cells]);
   }
@@ -338,6 +348,11 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   for (std::size_t i = 0; i < again.size(); ++i)
     if (FilterDetection& first = found.value()[again[i]]; second.value()[i].psr > first.psr)
       first = second.value()[i];
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    const Target& target = *searches[i].target;
+    found.value()[i].first_response = target.first_response;
+    found.value()[i].color_likeness = impl_->has_colors() ? target.colors.likeness() : -1;
+  }
   filter_detections = std::move(found.value());
   return {};
 } catch (const std::exception& thrown) {
