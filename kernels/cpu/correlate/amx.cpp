@@ -57,8 +57,6 @@ Status launch([[maybe_unused]] const stage::Correlate::Problem& problem, const D
   return {};
 }
 
-bool supports(const stage::Correlate::Problem&, const Device&) { return is_there(); }
-
 std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   return SlotMemory::total(Layout(problem.correlate).bytes);
 }
@@ -76,11 +74,12 @@ constexpr Variant<stage::Correlate> variants[] = {
       .backend = Backend::cpu,
       .features = {Feature::u8, Feature::pitched_output, Feature::several_images,
                    Feature::partial_overlap}},
-     {.supports = supports, .launch = launch, .workspace = workspace, .extra = {.wins = wins}}},
+     {.launch = launch, .workspace = workspace, .extra = {.wins = wins}}},
 };
 
 }  // namespace amx
 
-Family amx_family() { return Family(amx::variants); }
+/// Nothing where the unit is not: on other processors there is no kernel of that name.
+Family amx_family() { return amx::is_there() ? Family(amx::variants) : Family(); }
 
 }  // namespace xcorr::cpu
