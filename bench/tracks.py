@@ -49,7 +49,8 @@ def evaluate(tracker, sequence, starts):
 def line(tracker, sequence, result):
     absent = f'{result.claimed}/{result.absent}'
     return (f'{tracker:28} {sequence:22} {result.iou:5.3f} {result.auc:5.3f} {result.precision:5.3f} '
-            f'{100 * result.lost:5.1f} {100 * result.wrong:5.1f} {100 * result.sure:5.1f} {absent:>9} {result.ms:7.3f} {result.frames:6}')
+            f'{100 * result.lost:5.1f} {100 * result.wrong:5.1f} {100 * result.sure:5.1f} {absent:>9} '
+            f'{result.ms:7.3f} {result.frames:6}')
 
 
 HEAD = f'{"tracker":28} {"sequence":22} {"IoU":>5} {"AUC":>5} {"20 px":>5} {"lost%":>5} {"wrong%":>6} {"sure%":>5}' \

@@ -39,7 +39,8 @@ class Element:
         self.name = f'cudaxcorr {settings}'.strip()
 
     def follow(self, sequence, start):
-        """(the boxes from frame `start` on with their confidence, ms of the CPU a frame). The target is what the truth shows there."""
+        """(the boxes from frame `start` on with their confidence, ms of the CPU a frame). The target is what the truth
+        shows there."""
         x, y, w, h = np.rint(sequence.truth[start]).astype(int)
         x, y = max(x, 0), max(y, 0)
         lines, ms = self.run(sequence.frames[start:], sequence.frames[start][y:y + h, x:x + w])
@@ -88,8 +89,8 @@ class Element:
 
 
 def places(frames, shown):
-    """One target's boxes, and how sure each is, from the peaks of each frame: that of the track which begins nearest to where the target
-    was shown and, when this track has ended, of the best one that is seen."""
+    """One target's boxes, and how sure each is, from the peaks of each frame: that of the track which begins nearest to
+    where the target was shown and, when this track has ended, of the best one that is seen."""
     followed = None
     boxes = np.full((len(frames), 5), np.nan)
     for box, peaks in zip(boxes, frames):

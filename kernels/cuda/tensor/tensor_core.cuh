@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   const Corner corner{int(blockIdx.x) * T::columns() - skew, int(blockIdx.y) * T::rows()};
   const Pair pair = pair_of(p, blockIdx.z, first_right, right_count);
   sum_products<1>(T(), p, lefts + pair.left * p.left_stride + p.left_offset(pair.right), pair.right,
-               laid_out, corner, rows, aligned);
+                  laid_out, corner, rows, aligned);
   wait_for_previous();
 
   const BlockSums<T> sums(corner);

@@ -20,6 +20,7 @@ struct Overhang {
   /// What of a window at that place in the left lies in the picture, in its own coordinates; at 0
   /// where nothing does.
   XCORR_HD Rect seen(int x, int y, Size window) const {
+    if (picture.empty()) return {0, 0, window.width, window.height};
     const Rect& p = picture;
     const auto later = [](int a, int b) { return a > b ? a : b; };
     const auto sooner = [](int a, int b) { return a < b ? a : b; };

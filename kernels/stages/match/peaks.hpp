@@ -134,8 +134,7 @@ struct Refine {
     /// What of the window at an element of the output lies in the picture, in its own coordinates.
     XCORR_HD Rect seen(int x, int y) const {
       const xcorr::Problem& p = correlate;
-      return overhang ? overhang.seen(p.shifts.x + x, p.shifts.y + y, p.right)
-                      : Rect{0, 0, p.right.width, p.right.height};
+      return overhang.seen(p.shifts.x + x, p.shifts.y + y, p.right);
     }
   };
 

@@ -194,8 +194,7 @@ struct SubpixelRefine {
     XCORR_HD Rect fitted_part(const Candidate& at) const {
       constexpr int reach = PlaceSums::reach;
       const xcorr::Problem& p = correlate;
-      const Rect seen = overhang ? overhang.seen(p.shifts.x + at.x, p.shifts.y + at.y, p.right)
-                                 : Rect{0, 0, p.right.width, p.right.height};
+      const Rect seen = overhang.seen(p.shifts.x + at.x, p.shifts.y + at.y, p.right);
       return {seen.x + reach, seen.y + reach, seen.width - 2 * reach, seen.height - 2 * reach};
     }
     constexpr double mean(const xcorr::TemplateSums& right) const {
