@@ -16,7 +16,7 @@ Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Si
   reader.most_ = most;
   reader.planes_ = planes;
   if (type == ElementType::u8) {
-    auto variant = select_variant<stage::Luma>({most, {}}, device);
+    auto variant = select_variant<stage::Luma>({.size = most, .planes = planes}, device);
     if (!variant.ok()) return variant.status();
     reader.luma_of_pixels_ = variant.value();
   }
@@ -90,7 +90,7 @@ Result<Rows> FrameReader::fetch(Rows rows, Size size, std::int64_t element_bytes
 Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream) {
   const std::int64_t pitch = pitch_of(1);
   if (Status s = provide(luma_, pitch); !s.ok()) return s;
-  const stage::Luma::Problem problem{size, pixels, rows.pitch, pitch};
+  const stage::Luma::Problem problem{size, {{pixels, rows.pitch}}, pitch};
   const stage::Luma::Buffers buffers{{nullptr, stream}, rows.data, luma_.as<std::uint8_t>()};
   if (Status s = luma_of_pixels_->launch(problem, device_, buffers, nullptr); !s.ok()) return s;
   return Rows{luma_.as<std::uint8_t>(), pitch};
@@ -144,16 +144,24 @@ Result<Rows> FrameReader::bring(const MatrixView& frame, const ColorPlane& plane
   return rows;
 }
 
-/// Makes a plane of u8, one byte a pixel, of `luma_pitch`.
-Status FrameReader::gather(const Rows& rows, const ColorPlane& plane, const Rect& part,
-                           Stream stream, std::uint8_t* to) {
-  stage::Luma::Problem problem{part.size(), packed_luma(plane.step, plane.position), rows.pitch,
-                               pitch_of(1)};
-  problem.halved_x = plane.shift_x;
-  problem.halved_y = plane.shift_y;
-  problem.odd_x = plane.shift_x ? part.x % 2 : 0;
-  problem.odd_y = plane.shift_y ? part.y % 2 : 0;
-  return luma_of_pixels_->launch(problem, device_, {{nullptr, stream}, rows.data, to}, nullptr);
+/// Makes planes of u8, one byte a pixel.
+Status FrameReader::gather(const Rows (&rows)[color_planes],
+                           const ColorPlane (&planes)[color_planes], const Rect& part,
+                           Stream stream, const Rows& to) {
+  stage::Luma::Problem problem{
+      .size = part.size(), .luma_pitch = to.pitch, .luma_stride = to.plane, .planes = planes_};
+  for (int i = 0; i < planes_; ++i) {
+    const ColorPlane& plane = planes[i];
+    problem.sources[i] = {packed_luma(plane.step, plane.position),
+                          rows[i].pitch,
+                          rows[i].data - rows[0].data,
+                          plane.shift_x,
+                          plane.shift_y,
+                          plane.shift_x ? part.x % 2 : 0,
+                          plane.shift_y ? part.y % 2 : 0};
+  }
+  return luma_of_pixels_->launch(
+      problem, device_, {{nullptr, stream}, rows[0].data, luma_.as<std::uint8_t>()}, nullptr);
 }
 
 Result<Rows> FrameReader::read_planes(const MatrixView& frame, const Rect& part, Stream stream) {
@@ -170,24 +178,34 @@ Result<Rows> FrameReader::read_planes(const MatrixView& frame, const Rect& part,
   const std::int64_t pitch = pitch_of(element), plane = pitch * most_.height;
   if (Status s = luma_.provide(device_.backend, static_cast<std::size_t>(planes_ * plane)); !s.ok())
     return s;
-  Rows rows{nullptr, 0};
+  const Rows to{luma_.as<std::uint8_t>(), pitch, plane};
+  Rows rows[color_planes];
   for (int i = 0; i < planes_; ++i) {
-    if (i == 0 || !share_pixels(planes[i], planes[i - 1])) {
-      const auto brought =
-          bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
-      if (!brought.ok()) return brought.status();
-      rows = brought.value();
+    if (i > 0 && share_pixels(planes[i], planes[i - 1])) {
+      rows[i] = rows[i - 1];
+      continue;
     }
-    std::uint8_t* const to = luma_.as<std::uint8_t>() + i * plane;
-    const Status s = frame.type == ElementType::u8
-                         ? gather(rows, planes[i], part, stream, to)
-                         : runtime(device_.backend)
-                               .copy({to, pitch, rows.data, rows.pitch,
-                                      std::size_t(part.width * element), std::size_t(part.height)},
-                                     Memory::device, Memory::device, stream);
-    if (!s.ok()) return s;
+    const auto brought =
+        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
+    if (!brought.ok()) return brought.status();
+    rows[i] = brought.value();
   }
-  return Rows{luma_.as<std::uint8_t>(), pitch, plane};
+  if (frame.type == ElementType::u8) {
+    if (Status s = gather(rows, planes, part, stream, to); !s.ok()) return s;
+    return to;
+  }
+  for (int i = 0; i < planes_; ++i) {
+    const Copy copy{luma_.as<std::uint8_t>() + i * plane,
+                    pitch,
+                    rows[i].data,
+                    rows[i].pitch,
+                    static_cast<std::size_t>(part.width * element),
+                    static_cast<std::size_t>(part.height)};
+    if (Status s = runtime(device_.backend).copy(copy, Memory::device, Memory::device, stream);
+        !s.ok())
+      return s;
+  }
+  return to;
 }
 
 Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream stream,

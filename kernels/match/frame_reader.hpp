@@ -3,7 +3,7 @@
 // Brings the part of a frame that a match reads to where its kernels read it: in the device's
 // memory, as luma or as planes of colour. What is there already is read in place, what another
 // device has is copied. Planes are in place where they lie at equal distances, as planar pictures
-// do; from packed or subsampled pixels each is gathered.
+// do; from packed or subsampled pixels all are gathered, by one launch.
 #pragma once
 
 #include "device/runtime.hpp"
@@ -21,8 +21,8 @@ constexpr std::int64_t padded_pitch(std::int64_t row_bytes) {
 }
 
 struct Rows {
-  const std::uint8_t* data;
-  std::int64_t pitch;      ///< bytes
+  const std::uint8_t* data = nullptr;
+  std::int64_t pitch = 0;  ///< bytes
   std::int64_t plane = 0;  ///< bytes from one plane to the next, where there are several
 };
 
@@ -54,8 +54,8 @@ class FrameReader {
   Result<Rows> read_planes(const MatrixView& frame, const Rect& part, Stream stream);
   Result<Rows> bring(const MatrixView& frame, const ColorPlane& plane, const Rect& part,
                      Stream stream, Block& to);
-  Status gather(const Rows& rows, const ColorPlane& plane, const Rect& part, Stream stream,
-                std::uint8_t* to);
+  Status gather(const Rows (&rows)[color_planes], const ColorPlane (&planes)[color_planes],
+                const Rect& part, Stream stream, const Rows& to);
 
   Device device_;
   const Variant<stage::Luma>* luma_of_pixels_ = nullptr;

@@ -96,7 +96,7 @@ std::vector<std::byte> dense_color(const MatrixView& view) {
 }
 
 void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch) {
-  const stage::Luma::Problem problem{view.size, view.pixels, view.pitch, pitch};
+  const stage::Luma::Problem problem{view.size, {{view.pixels, view.pitch}}, pitch};
   const Device cpu;
   const auto variant = select_variant<stage::Luma>(problem, cpu);
   const StopScope unheeded(nullptr);  // it is short, and nobody asks whether it was stopped

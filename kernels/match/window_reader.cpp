@@ -64,8 +64,8 @@ Result<WindowReader> WindowReader::make(const Device& device, Size window, int m
   reader.window_ = window;
   reader.most_ = most;
   reader.planes_ = planes;
-  const auto variant = select_variant<stage::Luma>(
-      {.size = window, .layout = {}, .parts = most, .image = window}, device);
+  const auto variant =
+      select_variant<stage::Luma>({.size = window, .parts = most, .image = window}, device);
   if (!variant.ok()) return variant.status();
   reader.luma_of_pixels_ = variant.value();
   const auto event = reader.runtime_->create_event();
@@ -215,10 +215,11 @@ Result<Rows> WindowReader::read_planes(const std::vector<WindowPlane>& planes, s
   const std::int64_t window = pitch * window_.height, plane = window * most_;
   auto* to = luma_.as<std::uint8_t>();
   for (const WindowPlane& p : planes) {
-    stage::Luma::Problem problem{window_,   p.layout, p.pitch, pitch, static_cast<int>(windows),
-                                 p.picture, window};
-    problem.halved_x = p.shift_x;
-    problem.halved_y = p.shift_y;
+    stage::Luma::Source from{p.layout, p.pitch};
+    from.halved_x = p.shift_x;
+    from.halved_y = p.shift_y;
+    const stage::Luma::Problem problem{window_,   {from}, pitch, static_cast<int>(windows),
+                                       p.picture, window};
     if (Status s = luma_of_pixels_->launch(problem, device_,
                                            {{nullptr, stream}, p.pixels, to, p.corners}, nullptr);
         !s.ok())

@@ -81,7 +81,7 @@ class LumaTest : public BackendTest {
     const Block to = upload(device, untouched.data(), untouched.size());
     const MatrixView view = packed.view(from.data(), Memory::device);
     const Runtime& run = runtime(device.backend);
-    const stage::Luma::Problem problem{view.size, view.pixels, view.pitch, pitch};
+    const stage::Luma::Problem problem{view.size, {{view.pixels, view.pitch}}, pitch};
     const auto variant = select_variant<stage::Luma>(problem, device);
     ASSERT_TRUE(variant.ok()) << variant.status().message();
     const auto done = variant.value()->launch(

@@ -127,7 +127,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Edges>({{64, 64}, {0, 0, 64, 64}, 64, 64, 4096}, tried);
-  ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
+  ask_for_more<stage::Luma>({{16, 16}, {{packed_rgb(4, 0, 1, 2), 64}}, 16}, tried);
   ask_for_more<stage::FeatureMaps>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
   ask_for_more<stage::Crop>({{64, 64}, {0, 0, 64, 64}, 64}, tried);
   ask_for_more<stage::FeatureFft>({}, tried);
@@ -166,24 +166,28 @@ TEST(Variants, DotProductWhereTensorCoresLackMemory) {
     }
 }
 
-/// In colour what is found for one peak takes no surfaces, as in luma, where 32 bits hold all sums.
-TEST(Variants, OnePeakInColorIsSearchedAsInLuma) {
+/// In colour and on edges what is found for one peak takes no surfaces, as in luma, where 32 bits
+/// hold all sums.
+TEST(Variants, OnePeakInPlanesIsSearchedAsInLuma) {
   if (variants_on<stage::Search>(Backend::cuda).empty()) GTEST_SKIP() << "built without CUDA";
   const auto name_for = [](int side, int count, int planes, int max_peaks = 1) {
     MatchProblem p = match_of(ElementType::u8, {side, side}, count, max_peaks, {1920, 1080});
     p.correlate.planes = planes;
+    if (planes == edge_planes) p.method = Method::orientation;
     const auto kernel = select_matching(p, a_device(Backend::cuda), "auto");
     return kernel.ok() && kernel.value().search ? std::string(kernel.value()->name) : "";
   };
   for (const int count : {1, 32})
-    for (const int side : {16, 32, 64}) {
-      EXPECT_NE(name_for(side, count, 1), "") << side << ' ' << count;
-      EXPECT_EQ(name_for(side, count, color_planes), name_for(side, count, 1))
-          << side << ' ' << count;
-    }
+    for (const int side : {16, 32, 64})
+      for (const int planes : {edge_planes, color_planes}) {
+        EXPECT_NE(name_for(side, count, 1), "") << side << ' ' << count;
+        EXPECT_EQ(name_for(side, count, planes), name_for(side, count, 1))
+            << side << ' ' << count << ' ' << planes;
+      }
+  EXPECT_EQ(name_for(182, 1, edge_planes), "");
+  EXPECT_EQ(name_for(64, 1, edge_planes, 5), "");
   EXPECT_EQ(name_for(149, 1, color_planes), "");
   EXPECT_EQ(name_for(64, 1, color_planes, 5), "");
-  EXPECT_EQ(name_for(64, 1, edge_planes), "");
 }
 
 /// Among able variants without measurements, the rank decides.

@@ -8,16 +8,17 @@ namespace {
 
 Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
             PlanState*) {
-  for (int part = 0; part < std::max(p.parts, 1); ++part) {
-    const auto [left, top] = p.parts ? b.corners[part] : PartCorner{0, 0};
+  for (int i = 0; i < p.planes * std::max(p.parts, 1); ++i) {
+    const stage::Luma::Source& from = p.sources[p.parts ? 0 : i];
+    const auto [left, top] = p.parts ? b.corners[i] : PartCorner{0, 0};
     for (int y = 0; y < p.size.height; ++y)
       for (int x = 0; x < p.size.width; ++x) {
         int sum = 0;
-        for (int i = 0; i < p.layout.bytes; ++i)
-          sum += p.layout.weights[i] *
-                 b.pixels[(top + y + p.odd_y) / (1 + p.halved_y) * p.pitch +
-                          (left + x + p.odd_x) / (1 + p.halved_x) * p.layout.bytes + i];
-        b.luma[part * p.luma_stride + y * p.luma_pitch + x] =
+        for (int k = 0; k < from.layout.bytes; ++k)
+          sum += from.layout.weights[k] *
+                 b.pixels[from.place + (top + y + from.odd_y) / (1 + from.halved_y) * from.pitch +
+                          (left + x + from.odd_x) / (1 + from.halved_x) * from.layout.bytes + k];
+        b.luma[i * p.luma_stride + y * p.luma_pitch + x] =
             static_cast<std::uint8_t>((sum + 128) / 256);
       }
   }
@@ -27,7 +28,7 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
 constexpr Variant<stage::Luma> table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::several_images, Feature::subsampled}},
+      .features = {Feature::u8, Feature::several_images, Feature::subsampled, Feature::planes}},
      {.launch = luma}},
 };
 

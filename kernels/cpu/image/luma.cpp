@@ -19,27 +19,36 @@ namespace luma {
 
 HWY_EXPORT(convert_row);
 
-Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
-              PlanState*) {
-  const int width = p.pixels().width;
+void convert(const stage::Luma::Source& from, const std::uint8_t* pixels, Size size,
+             std::int64_t pitch, std::uint8_t* to) {
+  const int width = from.pixels(size).width;
   int done = -1;  // the row of pixels that the last row is made of
-  for (int y = 0; y < p.size.height; ++y) {
-    std::uint8_t* const row = b.luma + y * p.luma_pitch;
-    const int from = (p.odd_y + y) >> p.halved_y;
-    if (std::exchange(done, from) == from) {
-      std::copy_n(row - p.luma_pitch, p.size.width, row);
+  for (int y = 0; y < size.height; ++y) {
+    std::uint8_t* const row = to + y * pitch;
+    const int of_pixels = (from.odd_y + y) >> from.halved_y;
+    if (std::exchange(done, of_pixels) == of_pixels) {
+      std::copy_n(row - pitch, size.width, row);
       continue;
     }
-    HWY_DYNAMIC_DISPATCH(convert_row)(p.layout, b.pixels + from * p.pitch, width, row);
+    HWY_DYNAMIC_DISPATCH(convert_row)(from.layout, pixels + of_pixels * from.pitch, width, row);
     // From the end, where there is room.
-    if (p.halved_x)
-      for (int x = p.size.width - 1; x > 0; --x) row[x] = row[(p.odd_x + x) >> 1];
+    if (from.halved_x)
+      for (int x = size.width - 1; x > 0; --x) row[x] = row[(from.odd_x + x) >> 1];
   }
+}
+
+Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
+              PlanState*) {
+  for (int i = 0; i < p.planes; ++i)
+    convert(p.sources[i], b.pixels + p.sources[i].place, p.size, p.luma_pitch,
+            b.luma + i * p.luma_stride);
   return {};
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{.name = "luma", .backend = Backend::cpu, .features = {Feature::u8, Feature::subsampled}},
+    {{.name = "luma",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::subsampled, Feature::planes}},
      {.launch = launch}},
 };
 

@@ -18,6 +18,13 @@ struct OfRights {
   float limits[T::rights], variances[T::rights];
 };
 
+/// Of edges.
+template <class T>
+struct OfRights<T, edge_planes> {
+  u32 offsets[T::rights];
+  float limits[T::rights], variances[T::rights];
+};
+
 /// What a warp shares besides what its products need.
 template <class T, int planes>
 struct OfWarp {
@@ -102,6 +109,33 @@ __device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u3
       }
     }
   }
+}
+
+/// Of edges: the products of the numbers that they stand for.
+template <class T>
+__device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u32,
+                                const OfWarp<T, edge_planes>& of_warp,
+                                const OfRights<T, edge_planes>& of_rights, float (&greatest)[8]) {
+  const int lane = threadIdx.x % 32;
+  u32 offsets[8];
+  int products[8] = {};
+#pragma unroll
+  for (int c = 0; c < 8; ++c) offsets[c] = of_rights.offsets[column_of(lane, c)];
+#pragma unroll
+  for (int t = 0; t < T::tiles; ++t)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int k = windows.number(lane, t, half);
+      if (!windows.inside(k)) continue;
+      const u32 of_window = no_edge * (of_warp.sums[0][k] + of_warp.sums[1][k]);
+#pragma unroll
+      for (int c = 0; c < 8; ++c) {
+        const u32 product = sums[t][c / 2 * 4 + 2 * half + c % 2] + offsets[c] - of_window;
+        products[c] = max(products[c], static_cast<int>(product));
+      }
+    }
+#pragma unroll
+  for (int c = 0; c < 8; ++c) greatest[c] = static_cast<float>(products[c]);
 }
 
 /// Of eight values in each lane the greatest over the lanes with the same lane % 4, shared out:

@@ -11,12 +11,21 @@
 
 namespace xcorr::cuda {
 
-/// Whether the products of all planes may be one sum: so they may be of colour, for one peak each,
-/// where 32 bits hold it.
+/// Whether the products of all planes may be one sum: so they may be of colour and of edges, for
+/// one peak each, where 32 bits hold it.
 inline bool adds_planes(const stage::Search::Problem& problem) {
   const Problem& p = problem.correlate;
-  return p.planes == 1 || (p.planes == color_planes && problem.method != Method::orientation &&
-                           problem.max_peaks == 1 && p.planes * p.right.area() <= widest_u8_row);
+  const int added = problem.method == Method::orientation ? edge_planes : color_planes;
+  return p.planes == 1 || (p.planes == added && problem.max_peaks == 1 &&
+                           p.planes * p.right.area() <= widest_u8_row);
+}
+
+/// Calls work with the number of planes as a constant.
+template <class Work>
+auto with_planes(const Problem& p, const Work& work) {
+  if (p.planes == color_planes) return work(std::integral_constant<int, color_planes>());
+  if (p.planes == edge_planes) return work(std::integral_constant<int, edge_planes>());
+  return work(std::integral_constant<int, 1>());
 }
 
 /// Of the rights of a launch the best keys, 0 before and after; of all rights what comes of them.

@@ -104,15 +104,18 @@ class Refinement {
       using T = std::int64_t;
       // The products of all planes with the first one's sums.
       const auto terms = [&](int c) {
-        return ScoreTerms<T>(WindowTerms<T>{problem_.pixels(), c == 0 ? static_cast<T>(product) : 0,
-                                            sums_[c].window, static_cast<T>(sums_[c].squares),
-                                            static_cast<T>(sums_[c].right.sum),
-                                            static_cast<T>(sums_[c].right.squares)});
+        const WindowTerms<T> of_plane{problem_.pixels(),
+                                      c == 0 ? static_cast<T>(product) : 0,
+                                      sums_[c].window,
+                                      static_cast<T>(sums_[c].squares),
+                                      static_cast<T>(sums_[c].right.sum),
+                                      static_cast<T>(sums_[c].right.squares)};
+        return ScoreTerms<T>(planes == edge_planes ? signed_terms(of_plane) : of_plane);
       };
       ScoreTerms<T> all = terms(0);
 #pragma unroll
       for (int c = 1; c < planes; ++c) all += terms(c);
-      shared_.scores[t] = score(problem_.method, all);
+      shared_.scores[t] = score(planes == edge_planes ? Method::orientation : problem_.method, all);
     }
     __syncthreads();
     if (t > 0) return;

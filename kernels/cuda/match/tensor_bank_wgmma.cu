@@ -80,6 +80,23 @@ __device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
   if (sums.n2_variance > 0 || limit <= 0) of_rights.limits[column] = limit;
 }
 
+/// Of edges.
+template <class T>
+__device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
+                               OfRights<T, edge_planes>& of_rights) {
+  const int column = threadIdx.x;
+  if (column >= T::rights) return;
+  of_rights.offsets[column] = 0;
+  of_rights.variances[column] = 0;
+  of_rights.limits[column] = INFINITY;
+  if (!columns.has(column)) return;
+  const ScorerOf<edge_planes> scorer = from.scorer<edge_planes>(columns.right(column));
+  const auto energy = static_cast<float>(scorer.energy);
+  of_rights.offsets[column] = scorer.offset;
+  of_rights.variances[column] = energy * energy;
+  if (energy > 0 || scorer.limit <= 0) of_rights.limits[column] = scorer.limit;
+}
+
 /// Grid: blocks that share the windows, groups of rights.
 template <class T, int planes>
 __global__ void __launch_bounds__(T::threads(), 1)
@@ -128,7 +145,8 @@ __global__ void __launch_bounds__(T::threads(), 1)
 #pragma unroll
         for (int plane = 0; plane < planes; ++plane, at += xcorr::windows_of(p)) {
           copy_async<4>(&of_warp.sums[plane][k], from.window_sums + at, 4);
-          copy_async<4>(&of_warp.squares[plane][k], from.window_squares + at, 4);
+          if constexpr (planes != edge_planes)
+            copy_async<4>(&of_warp.squares[plane][k], from.window_squares + at, 4);
         }
       }
       commit_copies();
@@ -221,9 +239,9 @@ class State final : public PlanState {
 
 template <class T>
 std::size_t shared_bytes(const Problem& p) {
-  const std::size_t of_warp =
-      p.planes == 1 ? sizeof(OfWarp<T, 1>) : sizeof(OfWarp<T, color_planes>);
-  return T::shared_bytes(p.right.height, p.planes) + T::warps() * of_warp;
+  return with_planes(p, [&](auto planes) {
+    return T::shared_bytes(p.right.height, p.planes) + T::warps() * sizeof(OfWarp<T, planes()>);
+  });
 }
 
 bool refines(const stage::Search::Problem&) { return true; }
@@ -261,14 +279,14 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   const dim3 blocks(std::min(ceil_div(T::groups_of(p.shifts.size()), T::groups),
                              std::max(device.multiprocessors, 1)),
                     groups);
-  const auto kernel = p.planes == 1 ? tensor_bank<T, 1> : tensor_bank<T, color_planes>;
+  const auto kernel = with_planes(p, [](auto planes) { return tensor_bank<T, planes()>; });
   if (Status s = enqueue_early(device, "tensor_bank", kernel, blocks, dim3(T::threads()),
                                shared_bytes<T>(p), b.stream, from, rows, is_copy, of_bank.words(),
                                first_group, b.right_count, best);
       !s.ok())
     return s;
   const BestPeaks to{best, b.candidates, b.counts, b.peaks, b.peak_counts};
-  const auto settling = p.planes == 1 ? settle<1> : settle<color_planes>;
+  const auto settling = with_planes(p, [](auto planes) { return settle<planes()>; });
   return enqueue_early(device, "settle", settling, dim3(b.right_count), dim3(settle_threads),
                        sizeof(BestRefinement<settle_threads, 1>::Shared), b.stream, problem, inputs,
                        b.first_right, to);
@@ -282,7 +300,8 @@ std::size_t workspace(const stage::Search::Problem& p, const Device&) {
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  return device.compute_capability == 90 && problem.method == Method::ccoeff_normed &&
+  return device.compute_capability == 90 &&
+         (problem.method == Method::ccoeff_normed || problem.method == Method::orientation) &&
          adds_planes(problem) && problem.max_peaks == 1 && p.lefts == 1 &&
          p.right.width <= T::max_width() &&
          (T::packed > 1 || T::chunks == 1 || p.right.width > 32 * (T::chunks - 1)) &&

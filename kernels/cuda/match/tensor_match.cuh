@@ -179,7 +179,7 @@ class Searching {
         {best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr, b_.peak_counts},
         state_.block_counters() + b_.first_right,
         memory_.lists.found};
-    const auto kernel = p.planes == 1 ? tensor_match<T, 1> : tensor_match<T, color_planes>;
+    const auto kernel = with_planes(p, [](auto planes) { return tensor_match<T, planes()>; });
     const dim3 blocks = tensor_grid<T>(p, count);
     const std::size_t bytes =
         spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height, p.planes));
