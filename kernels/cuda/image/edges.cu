@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Edges on the GPU, a thread a pixel. A block reads the pixels of its tile and round it to shared
-// memory, adds up columns there, then rows to gradients, marks the ridges among those, and writes
-// the edges that are near one.
+// Edges on the GPU, a block a tile, whose threads share its pixels. A block reads the pixels of its
+// tile and round it to shared memory, adds up columns there, then rows to gradients, marks the
+// ridges among those, and writes the edges that are near one.
 #include "cuda/common/launch.cuh"
 #include "stages/image/edges.hpp"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads_x = 32, threads_y = 8, threads = threads_x * threads_y;
-constexpr int columns = threads_x + 2 * edge_radius, rows = threads_y + 2 * edge_radius;
+constexpr int threads = 512, tile_columns = 64, tile_rows = 32;
+constexpr int columns = tile_columns + 2 * edge_radius, rows = tile_rows + 2 * edge_radius;
 /// Pixels round a tile that have gradients, and those that may be ridges.
 constexpr int margin = edge_radius - gradient_radius, reach = margin - 1;
-constexpr int gradient_columns = threads_x + 2 * margin, gradient_rows = threads_y + 2 * margin;
-constexpr int ridge_columns = threads_x + 2 * reach, ridge_rows = threads_y + 2 * reach;
+constexpr int gradient_columns = tile_columns + 2 * margin, gradient_rows = tile_rows + 2 * margin;
+constexpr int ridge_columns = tile_columns + 2 * reach, ridge_rows = tile_rows + 2 * reach;
 
 __device__ int clamped(int value, int count) { return min(max(value, 0), count - 1); }
 
@@ -27,7 +27,7 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
   __shared__ std::int16_t down[gradient_rows][gradient_columns];
   __shared__ std::int32_t squares[gradient_rows][gradient_columns];
   __shared__ bool ridges[ridge_rows][ridge_columns];
-  const int thread = threadIdx.y * threads_x + threadIdx.x;
+  const int thread = threadIdx.x;
   for (int i = thread; i < rows * columns; i += threads) {
     const int x = clamped(p.region.x + left + i % columns - edge_radius, p.size.width);
     const int y = clamped(p.region.y + top + i / columns - edge_radius, p.size.height);
@@ -56,9 +56,10 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
                             [&](int dx, int dy) { return squares[y + 1 + dy][x + 1 + dx]; });
   }
   __syncthreads();
-  const int x = left + threadIdx.x, y = top + threadIdx.y;
-  if (x < p.region.width && y < p.region.height) {
-    const int u = threadIdx.x + reach, v = threadIdx.y + reach;
+  for (int i = thread; i < tile_rows * tile_columns; i += threads) {
+    const int x = left + i % tile_columns, y = top + i / tile_columns;
+    if (x >= p.region.width || y >= p.region.height) continue;
+    const int u = i % tile_columns + reach, v = i / tile_columns + reach;
     const bool near_ridge = is_near_ridge([&](int dx, int dy) { return ridges[v + dy][u + dx]; });
     Edge edge{no_edge, no_edge};
     if (!mask || mask[std::int64_t{y} * p.region.width + x])
@@ -70,18 +71,25 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
   __syncthreads();
 }
 
-__global__ void __launch_bounds__(threads)
+/// Blocks for which a multiprocessor must have registers. Before 8.0 it has 1024 threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int resident = 2;
+#else
+constexpr int resident = 3;
+#endif
+
+__global__ void __launch_bounds__(threads, resident)
     make_edges(stage::Edges::Problem p, const std::uint8_t* image, const std::uint8_t* mask,
                std::uint8_t* edges) {
-  for (int top = blockIdx.y * threads_y; top < p.region.height; top += gridDim.y * threads_y)
-    make_tile(p, image, mask, edges, blockIdx.x * threads_x, top);
+  for (int top = blockIdx.y * tile_rows; top < p.region.height; top += gridDim.y * tile_rows)
+    make_tile(p, image, mask, edges, blockIdx.x * tile_columns, top);
 }
 
 Status launch(const stage::Edges::Problem& p, const Device&, const stage::Edges::Buffers& b,
               PlanState*) {
-  const dim3 grid(ceil_div(p.region.width, threads_x),
-                  grid_extent(ceil_div(p.region.height, threads_y)));
-  return enqueue("edges", make_edges, grid, dim3(threads_x, threads_y), 0, b.stream, p, b.image,
+  const dim3 grid(ceil_div(p.region.width, tile_columns),
+                  grid_extent(ceil_div(p.region.height, tile_rows)));
+  return enqueue("edges", make_edges, grid, dim3(threads), 0, b.stream, p, b.image,
                  p.masked ? b.mask : nullptr, b.edges);
 }
 
