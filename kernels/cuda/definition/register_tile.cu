@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cuda/common/overlap.cuh"
+#include "cuda/common/resident.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/definition/register_tile.cuh"
 #include "stages/common/variant_name.hpp"
@@ -139,11 +140,7 @@ __device__ inline int from_the_middle(int index, int count) {
 /// sums, and on Turing.
 template <class E>
 __host__ __device__ constexpr int blocks_of(const Tile& t) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return 1;
-#else
-  return sizeof(typename E::Row) == 4 ? t.blocks : 1;
-#endif
+  return sizeof(typename E::Row) == 4 ? resident_blocks(t.blocks, 1) : 1;
 }
 
 template <class E, int number>

@@ -4,6 +4,7 @@
 // tile and round it to shared memory, adds up columns there, then rows to gradients, marks the
 // ridges among those, and writes the edges that are near one.
 #include "cuda/common/launch.cuh"
+#include "cuda/common/resident.cuh"
 #include "stages/image/edges.hpp"
 
 namespace xcorr::cuda {
@@ -71,14 +72,7 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
   __syncthreads();
 }
 
-/// Blocks for which a multiprocessor must have registers. Before 8.0 it has 1024 threads.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int resident = 2;
-#else
-constexpr int resident = 3;
-#endif
-
-__global__ void __launch_bounds__(threads, resident)
+__global__ void __launch_bounds__(threads, resident_blocks(3, 2))
     make_edges(stage::Edges::Problem p, const std::uint8_t* image, const std::uint8_t* mask,
                std::uint8_t* edges) {
   for (int top = blockIdx.y * tile_rows; top < p.region.height; top += gridDim.y * tile_rows)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "cuda/common/last_block.cuh"
+#include "cuda/common/resident.cuh"
 #include "cuda/match/angular_bound.cuh"
 #include "cuda/match/best_peak.cuh"
 #include "cuda/match/cell_peaks.cuh"
@@ -77,17 +78,6 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
   }
   if (is_last_block(&to.block_counters[right], gridDim.x * gridDim.y, any))
     settle_right<T::threads(), planes>(p, minimum, from, right, first_right, to);
-}
-
-/// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not
-/// enough of them.
-template <class T>
-constexpr int resident_blocks() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return std::min(T::blocks, 3);
-#else
-  return T::blocks;
-#endif
 }
 
 /// The windows of eight rows in a lane's column.
@@ -268,7 +258,7 @@ __device__ Key best_of_groups(BlockScores<T, planes>& scores, bool minimum, floa
 
 /// Several planes are one sum of products.
 template <class T, int planes>
-__global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
+__global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
     tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
                  const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
                  Share share, Found to) {

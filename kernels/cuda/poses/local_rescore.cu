@@ -4,6 +4,7 @@
 // image is cut into strips of rows, a block a strip, which adds its sums to those of the try; the
 // last block computes the scores.
 #include "cuda/common/last_block.cuh"
+#include "cuda/common/resident.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/poses/rescoring.cuh"
 
@@ -60,14 +61,7 @@ __device__ bool add_up(const Rescoring::Sums& sums, Rescoring::Totals& totals,
   return true;
 }
 
-/// Blocks for which a multiprocessor must have registers: before 8.0 two would not have enough.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int resident_blocks = 1;
-#else
-constexpr int resident_blocks = 2;
-#endif
-
-__global__ void __launch_bounds__(threads, resident_blocks)
+__global__ void __launch_bounds__(threads, resident_blocks(2, 1))
     local_rescore(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b, bool minimum,
                   Cut cut, unsigned* block_counters, Rescoring::Totals* totals) {
   __shared__ Rescoring::Sums sums;
