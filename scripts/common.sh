@@ -76,8 +76,8 @@ configure() {
   }
 }
 
-# Caches of compilers, where one is used, are shared by all checkouts.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+# Caches of compilers, where one is used, are shared by all checkouts, and take what -Dpch=true precompiles.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
 # compile FOLDER [TARGET...]
 compile() {

@@ -29,10 +29,13 @@ begin=$SECONDS
 
 mapfile -t who < <(needed_packages)
 install_packages "${who[@]}" || exit 1
-# Kernels for one architecture, that of the GPU here or else the one they are tuned for.
+# Kernels for one architecture, that of the GPU here or else the one they are tuned for. Where all are compiled for the
+# other build, too, ccache has them for both.
 archs=$(archs_to_build) || archs=90
+one=()
+if [ "$name" = check ]; then one=("-Dgpu_archs=${archs##*,}"); fi
 configure "$root/build-check" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Db_ndebug=false \
-  -Dsimd=native "-Dgpu_archs=${archs##*,}" && compile "$root/build-check" || exit 1
+  -Dpch=true -Dsimd=native "${one[@]}" && compile "$root/build-check" || exit 1
 folders=("$root/build-check")
 if [ "$name" = full ]; then
   configure "$root/build" && compile "$root/build" || exit 1

@@ -10,6 +10,8 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>

@@ -130,7 +130,7 @@ ELEMENT_TEST(slow_reader) {
     Stream stream(writer, make);
     stream.wait_until_it_stalls();
     const guint64 held = stream.sent();
-    std::string text = reader.read_up_to(1 << 20);
+    std::string text = reader.read_up_to(1 << 18);
     fail_unless(stream.sent() > held, "no frame has passed since");
     gst_element_set_state(writer.harness->element, GST_STATE_NULL);
     stream.end();

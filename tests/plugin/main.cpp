@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Runs a file of tests, each in a fork. With XCORR_TEST_BACKEND=cuda they are run in this process,
-// since each fork would start CUDA anew, which takes longer than most tests; without a GPU they are
-// skipped: exit status 77.
+// Runs a file of tests, each in a fork unless CK_FORK=no. With XCORR_TEST_BACKEND=cuda they are run
+// in this process, since each fork would start CUDA anew, which takes longer than most tests;
+// without a GPU they are skipped: exit status 77.
 #include <cstdio>
 #include <cstring>
 

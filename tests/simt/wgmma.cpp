@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
+#include <span>
 #include <vector>
 
 #include "simt/sanitizer.hpp"
@@ -16,10 +16,11 @@
 namespace simt {
 namespace {
 
+/// Their memory is kept: that of threads which come and go would take a third of a test's time.
 struct Products {
   std::uint64_t thread = 0;  ///< whose; of an earlier one nothing is left to do
-  std::vector<AsyncProduct> open;
-  std::deque<std::vector<AsyncProduct>> groups;
+  std::vector<AsyncProduct> all;
+  std::vector<std::size_t> groups;  ///< where each that is closed ends
 };
 
 Products& products_of_this_thread() {
@@ -27,7 +28,7 @@ Products& products_of_this_thread() {
   Products& products = all[(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x];
   if (products.thread != thread_number()) {
     products.thread = thread_number();
-    products.open.clear();
+    products.all.clear();
     products.groups.clear();
   }
   return products;
@@ -83,13 +84,14 @@ void multiply(F of) {
       const std::uint8_t* const row = a[l / 4 + i / 2 % 2 * 8];
       const std::uint8_t* const column = b[8 * (i / 4) + 2 * (l % 4) + i % 2];
       std::uint32_t sum = 0;
-      for (int k = 0; k < depth; ++k) sum += std::uint32_t{row[k]} * column[k];
+      for (int begin = 0; begin < depth; begin += 32)
+        for (int k = begin; k < begin + 32; ++k) sum += std::uint32_t{row[k]} * column[k];
       of(l).c[i] = sum + (first.add ? of(l).c[i] : 0);
     }
 }
 
 struct Due {
-  std::vector<AsyncProduct> products;
+  std::span<const AsyncProduct> products;
   Where where;
 };
 
@@ -106,21 +108,23 @@ void complete_products(void* const* payloads, unsigned) {
 }  // namespace
 
 void remember_product(const AsyncProduct& product) {
-  products_of_this_thread().open.push_back(product);
+  products_of_this_thread().all.push_back(product);
 }
 
 void close_products() {
   Products& products = products_of_this_thread();
-  products.groups.push_back(std::move(products.open));
-  products.open.clear();
+  products.groups.push_back(products.all.size());
 }
 
 void finish_products(int pending, Where where) {
-  Products& products = products_of_this_thread();
-  Due due{{}, where};
-  for (; static_cast<int>(products.groups.size()) > pending; products.groups.pop_front())
-    std::ranges::copy(products.groups.front(), std::back_inserter(due.products));
+  auto& [thread, all, groups] = products_of_this_thread();
+  const int count = std::max(static_cast<int>(groups.size()) - pending, 0);
+  const std::size_t end = count ? groups[count - 1] : 0;
+  Due due{std::span(all).first(end), where};
   warp_collective({"wait_products", ~0u, where, complete_products}, &due);
+  all.erase(all.begin(), all.begin() + end);
+  groups.erase(groups.begin(), groups.begin() + count);
+  for (std::size_t& group : groups) group -= end;
 }
 
 }  // namespace simt
