@@ -103,6 +103,14 @@ async def template(request: web.Request) -> web.StreamResponse:
         raise web.HTTPNotFound from None
 
 
+async def thumbnail(request: web.Request) -> web.StreamResponse:
+    try:
+        made = await request.app[STUDIO].thumbnails.get(int(request.match_info["number"]))
+        return web.Response(body=made, content_type="image/jpeg")
+    except (ValueError, KeyError, RuntimeError):
+        raise web.HTTPNotFound from None
+
+
 async def socket(request: web.Request) -> web.StreamResponse:
     studio = request.app[STUDIO]
     if len(studio.clients) >= MOST_PAGES:
@@ -154,7 +162,7 @@ def application(studio: Studio, token: str, host: str = "127.0.0.1") -> web.Appl
     made[STUDIO] = studio
     made.on_response_prepare.append(_with_headers)
     made.add_routes([web.get("/", page), web.get("/socket", socket), web.get("/template/{id}", template),
-                     web.get("/{name}", file)])
+                     web.get("/thumbnail/{number}", thumbnail), web.get("/{name}", file)])
 
     async def end(_: web.Application) -> None:
         for client in list(studio.clients):

@@ -20,5 +20,22 @@ export function prepared(canvas) {
   return [context, width, height];
 }
 
+const thumbnails = new Map(); // images by the server's numbers
+
+// Of an event's frame, or null; the document gets an event "thumbnail" when it is there.
+export function thumbnail(number) {
+  if (number === null) return null;
+  if (!thumbnails.has(number)) {
+    const image = Object.assign(new Image(), {alt: "", src: `thumbnail/${number}`});
+    image.addEventListener("load", () => document.dispatchEvent(new Event("thumbnail")));
+    thumbnails.set(number, image);
+  }
+  return thumbnails.get(number);
+}
+
+export function forgetThumbnails(but) {
+  for (const number of thumbnails.keys()) if (!but.has(number)) thumbnails.delete(number);
+}
+
 export const clock = (seconds) =>
   `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(2).padStart(5, "0")}`;
