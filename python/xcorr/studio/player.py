@@ -24,6 +24,10 @@ NEXT = Gst.SECOND // 20  # until the next frame, where frames have no duration
 STILL = "video/x-raw,framerate=5/1"  # of a picture, which is searched again as often while it "plays"
 
 
+#: What an event is about.
+TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}
+
+
 class Frame(NamedTuple):
     number: int
     sample: Any

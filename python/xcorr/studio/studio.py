@@ -17,10 +17,10 @@ from typing import Any, Callable, NamedTuple
 
 from .._gstreamer import PipelineError
 from ..field.images import Unreadable
-from .client import Picture, packed
+from .client import Host, Picture, packed
 from .fields import Fields, FieldView
 from .images import Encoder, Response, as_heat, cut, read_scores, sample_of, size_of, size_of_file
-from .player import Frame, Player
+from .player import TOLD, Frame, Player
 from .search import Search
 from .sources import Sources
 from .thumbnails import Thumbnails
@@ -28,9 +28,6 @@ from .thumbnails import Thumbnails
 MOST_TEMPLATES = 200
 SMALLEST = 8  # pixels of a box
 RATES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)
-
-
-_TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}  # what an event is about
 
 
 class Template(NamedTuple):
@@ -46,19 +43,18 @@ def in_short(frame: Frame, thumbnails: Thumbnails) -> list[Any]:
     time, peaks = frame.results["stream-time"], frame.results["peaks"]
     events = []
     for event in frame.results.get("events", ()) if time is not None else ():
-        told = event[_TOLD[event["event"]]]
+        told = event[TOLD[event["event"]]]
         events.append([event["event"], event["label"], event["peak"]["template-id"],
                        (time - frame.results["running-time"] + told) / 1e9, thumbnails.number(event["label"], told)])
     return [None if time is None else time / 1e9,
             [[peak["template-id"], round(peak["score"], 4), peak["state"], peak["id"]] for peak in peaks], events]
 
 
-class Studio:
+class Studio(Host):
     """One for all browsers. Its functions are called in the loop's thread; what takes time is done in others."""
 
     def __init__(self, sources: Sources, folder: pathlib.Path, device: str = "auto") -> None:
-        self.clients: set[Any] = set()
-        self.latest: Picture | None = None
+        super().__init__()
         self.templates: list[Template] = []
         self.search, self.field = Search(), FieldView()
         self.thumbnails = Thumbnails()
@@ -111,19 +107,11 @@ class Studio:
             client.due.set()
 
     def want(self) -> None:
-        """Whether any page waits for an image."""
         with self._changed:
             self._wanted = any(client.waits() for client in self.clients)
             self._changed.notify()
 
-    # What pages ask for. Each function has the name that the page uses; what it raises is told to that page.
-
-    async def do(self, client: Any, message: dict[str, Any]) -> None:
-        name = message.get("do")
-        function = getattr(self, f"do_{name}", None) if isinstance(name, str) else None
-        if not function:
-            raise ValueError(f"there is nothing called {name!r} to do")
-        await function(client, message)
+    # What pages ask for.
 
     async def _in_turn(self, what: Callable[..., Any], *values: Any) -> Any:
         return await self._loop.run_in_executor(self._work, what, *values)
@@ -241,6 +229,13 @@ class Studio:
         if not found:
             raise ValueError(f"there is no template {of!r}")
         return found[0]
+
+    async def image(self, kind: str, number: int) -> tuple[bytes, str]:
+        if kind == "thumbnail":
+            return await self.thumbnails.get(number), "image/jpeg"
+        if kind == "template":
+            return pathlib.Path(self.template(number).path).read_bytes(), "image/png"
+        return await super().image(kind, number)
 
     async def do_remove(self, _: Any, message: dict[str, Any]) -> None:
         template = self.template(message.get("id"))

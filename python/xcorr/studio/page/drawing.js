@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What all canvases need: colours, and as many pixels as the screen has.
+// What all parts of the pages need: elements, colours, and canvases with as many pixels as the screen has.
 const OF_TEMPLATES = ["#ffb224", "#3ea6ff", "#f2637e", "#2fc98a", "#b583f7", "#ff8a4c", "#22c3cf", "#c3d53a"];
 
 export const colour = (id) => OF_TEMPLATES[(id - 1) % OF_TEMPLATES.length];
+
+// Whatever comes from files or people becomes text, never HTML.
+export function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
 
 export const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Templates, sliders, events and the export. Whatever comes from files or people becomes text, never HTML.
-import {clock, colour, thumbnail} from "./drawing.js";
+import {clock, colour, element, thumbnail} from "./drawing.js";
 
 const get = (id) => document.getElementById(id);
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
 
 export class Templates {
   constructor({onChoose, onRemove}) {

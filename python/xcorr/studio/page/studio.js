@@ -7,6 +7,7 @@ import {listen} from "./keyboard.js";
 import {Events, Export, Settings, Templates} from "./panels.js";
 import {Scores} from "./scores.js";
 import {Stage} from "./stage.js";
+import {follow} from "./theme.js";
 import {Timeline} from "./timeline.js";
 
 const get = (id) => document.getElementById(id);
@@ -130,20 +131,7 @@ function shuttle(way) {
   play(true, way * faster);
 }
 
-function dark(yes) {
-  document.documentElement.dataset.theme = yes ? "dark" : "light";
-  stage.draw();
-  timeline.draw();
-  scores.draw();
-}
-
-const system = matchMedia("(prefers-color-scheme: dark)");
-dark((localStorage.getItem("theme") ?? (system.matches ? "dark" : "light")) === "dark");
-system.addEventListener("change", () => localStorage.getItem("theme") ?? dark(system.matches));
-get("theme").addEventListener("click", () => {
-  dark(document.documentElement.dataset.theme !== "dark");
-  localStorage.setItem("theme", document.documentElement.dataset.theme);
-});
+follow(() => [stage, timeline, scores].forEach((part) => part.draw()));
 get("source").addEventListener("change", (event) => connection.send("open", {source: event.target.value}));
 get("play").addEventListener("click", () => play(!state.playing));
 get("back").addEventListener("click", () => step(-1));
