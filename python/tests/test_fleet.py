@@ -4,7 +4,6 @@ import datetime
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess

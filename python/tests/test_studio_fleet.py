@@ -42,7 +42,8 @@ def test_frames_rates_and_events():
     found = camera.summary(1010.2)
     assert (found["rate"], found["last"], found["missed"], found["size"]) == (25, 1010, 25, [640, 360])
     assert found["counts"][-11:] == [0] + [25] * 10 and len(found["counts"]) == streams.SPAN
-    assert found["peaks"] == [{"label": "part", "template": 1, "score": 0.93, "state": "tracked", "box": [0.5, 0.25, 0.125, 0.25]}]
+    assert found["peaks"] == [{"label": "part", "template": 1, "score": 0.93, "state": "tracked",
+                               "box": [0.5, 0.25, 0.125, 0.25]}]
     assert camera.summary(1002.2)["rate"] == 25  # of two seconds
     assert camera.summary(1013.2)["rate"] == 25 * 2 / 5 + 1 / 5 and camera.summary(1100)["rate"] == 0
 
@@ -101,7 +102,8 @@ def test_streams_that_come_and_a_server_that_goes(server, tmp_path, monkeypatch)
         client.xadd(b"places:\xff", fields(FRAME))
         mark_gap(client, "gate", "the camera is gone")
         found = seen(source, lambda found: len(found["events"]) == 2 and len(found["cameras"]) == 2)
-        assert [(each["number"], each["camera"], each["event"]) for each in found["events"]] == [(1, "gate", "gone"), (2, "gate", "gap")]
+        told = [(each["number"], each["camera"], each["event"]) for each in found["events"]]
+        assert told == [(1, "gate", "gone"), (2, "gate", "gap")]
         assert [each["number"] for each in source.snapshot(1)["events"]] == [2]
         assert abs(found["now"] - time.time()) < 5
         client.delete(b"places:\xff")
@@ -128,7 +130,8 @@ def test_what_xcorrredis_writes_is_shown(server, tmp_path):
     clip = videos.make_video(tmp_path / "one.mp4", 1, 40)
     template = videos.make_template(tmp_path / "part.png")
     find = matcher([template], {"backend": "cpu", "events": True}, camera_id="gate")
-    with running(f"filesrc location={clip} ! decodebin ! videoconvert ! {find} ! xcorrredis address={address} ! fakesink") as pipeline:
+    line = f"filesrc location={clip} ! decodebin ! videoconvert ! {find} ! xcorrredis address={address} ! fakesink"
+    with running(line) as pipeline:
         play(pipeline)
     source = Streams(address)
     try:
@@ -160,7 +163,8 @@ def test_the_page_asks(server):
                 await socket.send_json({"do": "look", "since": 0})
                 found = await socket.receive_json()
             assert found["type"] == "fleet" and found["events"][0]["label"] == "part"
-            for message, text in ({"do": "look", "since": "a"}, "events have numbers, not 'a'"), ({"do": "open"}, "nothing called 'open'"):
+            for message, text in (({"do": "look", "since": "a"}, "events have numbers, not 'a'"),
+                                  ({"do": "open"}, "nothing called 'open'")):
                 await socket.send_json(message)
                 assert text in (await socket.receive_json())["text"]
             client.xadd("places:gate", fields(FRAME | {"events": [GONE]}))

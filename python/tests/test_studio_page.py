@@ -201,7 +201,8 @@ def test_a_field(tmp_path, browser):
         assert len(found) > 3 and min(found) > 0.9
         page.page.keyboard.press("k")
         page.page.wait_for_timeout(800)
-        assert page.page.locator("#field-scale").get_attribute("aria-label") == f"Colours from 0.00 px to {longest(page):.2f} px"
+        scale = page.page.locator("#field-scale").get_attribute("aria-label")
+        assert scale == f"Colours from 0.00 px to {longest(page):.2f} px"
         page.page.locator("#field-says").scroll_into_view_if_needed()
         screenshot(page, "studio-field.jpg")
         line = page.text("#export")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .._gstreamer import Gst
 from ..command.pipeline import line_of, source as source_words
 from ..field.plot import MAPS, values_of
 from . import export

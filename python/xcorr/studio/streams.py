@@ -86,8 +86,9 @@ class Camera:
                   for event in entry.get("events", ())]
         analysed = entry.get("analysed", False) is True
         if analysed:
-            peaks = [{"label": _text(peak["label"]), "template": _number(peak["template-id"]), "score": _number(peak["score"]),
-                      "state": _text(peak["state"]), "box": [_number(peak[name]) for name in ("nx", "ny", "nwidth", "nheight")]}
+            peaks = [{"label": _text(peak["label"]), "template": _number(peak["template-id"]),
+                      "score": _number(peak["score"]), "state": _text(peak["state"]),
+                      "box": [_number(peak[name]) for name in ("nx", "ny", "nwidth", "nheight")]}
                      for peak in entry["peaks"][:MOST_PEAKS]]
             self._frame = {"peaks": peaks, "size": [_number(entry["frame-width"]), _number(entry["frame-height"])],
                            "backend": _text(entry["backend"])}
