@@ -25,7 +25,7 @@ from .search import Search
 from .sources import Sources
 from .thumbnails import Thumbnails
 
-MOST_TEMPLATES = 200
+MOST_TEMPLATES = MOST_REFERENCES = 200  # each a file
 SMALLEST = 8  # pixels of a box
 RATES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)
 
@@ -58,7 +58,7 @@ class Studio(Host):
         self.templates: list[Template] = []
         self.search, self.field = Search(), FieldView()
         self.thumbnails = Thumbnails()
-        self._reference = ""  # a file
+        self._reference, self._references = "", 0  # a file, and how many there have been
         self._sources, self._folder, self._device = sources, folder, device
         self._name = ""
         self._player: Player | None = None
@@ -269,6 +269,9 @@ class Studio(Host):
     async def do_reference(self, client: Any, _: dict[str, Any]) -> None:
         """The picture that this page shows is what fields are measured from."""
         picture = client.on_screen()
+        if self._references >= MOST_REFERENCES:
+            raise ValueError(f"{MOST_REFERENCES} pictures have been references; start the studio again")
+        self._references += 1
         path = await self._in_turn(self._cut, picture, (0, 0, *size_of(picture.frame.sample)), "reference")
         self._reference, self.field = str(path.resolve()), self.field.changed({"reference": "picture"})
         self.tell_state()
