@@ -45,7 +45,7 @@ raw=$(mktemp -d "$folder/raw-XXXXXX")
 trap 'rm -rf "$raw"' EXIT
 
 configure "$folder/library" --buildtype=release -Ddefault_library=static -Dplugin=disabled -Dtests=false -Dexamples=false -Ddocs=disabled \
-  -Dsimd=all "${options[@]}" "$@"
+  -Dsimd=all -Dtrackers=false "${options[@]}" "$@"
 compile "$folder/library" kernels/xcorr:static_library
 
 # try PYTHON WHEEL: in an environment of its own.

@@ -35,6 +35,43 @@ def place(frame):
 def make(path, frames=200, scale=1):
     photo, patch = read("rocket.jpg")[:SIZE[1]], read("patch.png")
     counts = patch[..., 3:] >= 128
+
+    def draw(number):
+        image = photo.copy()
+        x, y = place(number)
+        there = image[y:y + PATCH, x:x + PATCH]
+        np.copyto(there, patch[..., :3], where=counts)
+        return image
+    return write(path, map(draw, range(frames)), scale)
+
+
+def make_turning(path, frames=50):
+    """Gravel that turns by 0.3 degrees a frame, and back, about a place left of the middle."""
+    photo = read("gravel.jpg")
+    y, x = np.mgrid[:SIZE[1], :SIZE[0]] - np.array([200, 230])[:, None, None]
+
+    def draw(number):
+        turn = np.radians(0.3) * (number if number < frames / 2 else frames - number)
+        across, down = x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)
+        return sampled(photo, down + 200, across + 230)
+    return write(path, map(draw, range(frames)))
+
+
+def sampled(image, y, x):
+    """Between pixels by straight lines; the image goes on as in a mirror."""
+    height, width = image.shape[:2]
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    part_x, part_y = (x - left)[..., None], (y - top)[..., None]
+
+    def at(down, across):
+        down, across = (np.abs((each + size - 1) % (2 * size - 2) - size + 1)
+                        for each, size in ((top + down, height), (left + across, width)))
+        return image[down, across]
+    return np.uint8((at(0, 0) * (1 - part_x) + at(0, 1) * part_x) * (1 - part_y) +
+                    (at(1, 0) * (1 - part_x) + at(1, 1) * part_x) * part_y + 0.5)
+
+
+def write(path, images, scale=1):
     width, height = SIZE[0] * scale, SIZE[1] * scale
     pipeline = Gst.parse_launch(f"appsrc name=source format=time caps=video/x-raw,format=RGB,width={SIZE[0]},height={SIZE[1]},"
                                 f"framerate={RATE}/1 max-bytes=9000000 block=true ! videoconvert ! videoscale ! video/x-raw,"
@@ -42,11 +79,7 @@ def make(path, frames=200, scale=1):
                                 f"key-int-max=25 speed-preset=veryfast ! mp4mux ! filesink location={path}")
     source = pipeline.get_by_name("source")
     pipeline.set_state(Gst.State.PLAYING)
-    for number in range(frames):
-        image = photo.copy()
-        x, y = place(number)
-        there = image[y:y + PATCH, x:x + PATCH]
-        np.copyto(there, patch[..., :3], where=counts)
+    for number, image in enumerate(images):
         buffer = Gst.Buffer.new_wrapped(image.tobytes())
         buffer.pts, buffer.duration = number * Gst.SECOND // RATE, Gst.SECOND // RATE
         source.emit("push-buffer", buffer)

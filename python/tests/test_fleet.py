@@ -4,7 +4,6 @@ import datetime
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,6 +21,7 @@ redis = pytest.importorskip("redis")
 pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 import PIL.Image  # noqa: E402
 from ray_workers import busy, environment, wait_for  # noqa: E402
+from redis_server import server  # noqa: E402, F401
 from videos import SIZE, TARGET, make_template, smooth  # noqa: E402
 
 from xcorr import _gstreamer  # noqa: E402
@@ -31,8 +31,6 @@ from xcorr.fleet import config  # noqa: E402
 for element in "cudaxcorr", "xcorrredis":
     if not _gstreamer.Gst.ElementFactory.find(element):
         pytest.skip(f"GStreamer has no element {element}", allow_module_level=True)
-if not shutil.which("redis-server"):
-    pytest.skip("there is no redis-server", allow_module_level=True)
 
 WIDTH, HEIGHT, RATE = 128, 96, 25
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/results.schema.json").read_text(encoding="utf-8"))
@@ -93,25 +91,6 @@ def place_of(number):
 
 def number_of(peak):
     return round(peak["x"]) + (WIDTH - SIZE) * round(peak["y"])
-
-
-@pytest.fixture
-def server(tmp_path):
-    path = tmp_path / "socket"
-    process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", tmp_path],
-                               stdout=subprocess.DEVNULL)
-    client = cameras.client(f"unix:{path}")
-    wait_for(lambda: answers(client))
-    yield client, f"unix:{path}"
-    process.kill()
-    process.wait()
-
-
-def answers(client):
-    try:
-        return client.ping()
-    except redis.RedisError:
-        return False
 
 
 def entries(client, name):

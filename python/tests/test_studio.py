@@ -192,7 +192,7 @@ def test_events(tmp_path):
         await page.send("set", settings={"track": "off"})
         while not {("gone", "part", 59), ("appeared", "part", 80)} <= told:  # it is hidden between
             for _, _, events in (await page.next("picture"))[0]["history"]:
-                told |= {(event, label, round(time * videos.RATE)) for event, label, _, time in events}
+                told |= {(event, label, round(time * videos.RATE)) for event, label, _, time, _ in events}
     run(tmp_path, [clip], scenario, [template])
 
 

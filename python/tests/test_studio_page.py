@@ -62,7 +62,7 @@ class Page:
 
     def __init__(self, browser, address, **more):
         self.context = browser.new_context(viewport={"width": 1366, "height": 768}, **more)
-        self.page, self.pictures, self.faults, self.requests = self.context.new_page(), [], [], []
+        self.page, self.pictures, self.fields, self.faults, self.requests = self.context.new_page(), [], [], [], []
         self.page.set_default_timeout(LIMIT)
         self.page.on("websocket", lambda socket: socket.on("framereceived", self.take))
         self.page.on("console", lambda line: line.type == "error" and self.faults.append(line.text))
@@ -74,8 +74,8 @@ class Page:
     def take(self, payload):
         if isinstance(payload, bytes):
             header = json.loads(payload[4:4 + int.from_bytes(payload[:4], "little")])
-            if header["type"] == "picture":
-                self.pictures.append(header)
+            self.pictures += [header] * (header["type"] == "picture")
+            self.fields += [header] * (header["type"] == "field")
 
     def text(self, selector):
         return self.page.inner_text(selector)
@@ -96,7 +96,11 @@ class Page:
 
     def draw(self):
         """A box around the patch in the picture that stands still; returns its place in the picture."""
-        self.page.wait_for_timeout(300)  # until the last picture is there
+        self.wait("!document.body.classList.contains('playing')")
+        seen = None
+        while seen != len(self.pictures):  # until the last picture is there
+            seen = len(self.pictures)
+            self.page.wait_for_timeout(300)
         x, y = scene.place(frame_of(self.pictures[-1]))
         side = scene.PATCH - 2 * INSET
         self.page.mouse.move(*self.at(x + INSET, y + INSET))
@@ -108,6 +112,10 @@ class Page:
 
 def frame_of(picture):
     return round(picture["results"]["stream-time"] * scene.RATE / 1e9)
+
+
+def is_followed(results):
+    return bool(results["peaks"]) and results["peaks"][0]["state"] == "tracked"
 
 
 def strays(peaks, frame):
@@ -140,12 +148,14 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         followed = time.monotonic() - started
         seen = len(page.pictures)
         page.page.wait_for_timeout(6000)
-        found = [picture for picture in page.pictures[seen:] if picture["results"]["peaks"]]
+        found = [picture for picture in page.pictures[seen:] if is_followed(picture["results"])]  # not where it begins again
         assert len(found) > 30 and all(strays(each["results"]["peaks"], frame_of(each)) < 2 for each in found)
         print(f"{followed:.1f} s from the start to a followed box; p95 {behind(page.pictures[seen:]):.0f} ms behind, "
               f"{(len(page.pictures) - seen) / 6:.0f} pictures/s")
         assert followed < 20
         assert "appeared" in page.text("#events")
+        page.wait("document.querySelector('#events img')?.naturalWidth > 0")
+        assert "with-thumbnails" in page.page.get_attribute("#timeline", "class")
         suggested = page.text("#use")
         assert re.fullmatch(r"Use 0\.[4-9]\d", suggested) and "anything else" in page.text("#advice")
         screenshot(page, "studio-dark.jpg")
@@ -179,9 +189,47 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         assert not page.faults and all(each.startswith(address.partition("?")[0]) for each in page.requests), page.faults
     done = subprocess.run(shlex.split(line), cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE)
     frames = [json.loads(each) for each in done.stdout.splitlines()]
-    followed = [frame for frame in frames if frame["peaks"] and frame["peaks"][0]["state"] == "tracked"]
+    followed = [frame for frame in frames if is_followed(frame)]
     assert len(followed) > 100
     assert all(strays(frame["peaks"], round(frame["stream-time"] * scene.RATE / 1e9)) < 2 for frame in followed)
+
+
+def test_a_field(tmp_path, browser):
+    """A photograph that turns: arrows, a map, and what is exported."""
+    turning = scene.make_turning(tmp_path / "turning.mp4")
+    with studio(tmp_path, turning) as address:
+        page = Page(browser, address, color_scheme="light")
+        page.wait("document.getElementById('time').textContent")
+        page.page.select_option("#field-show", "magnitude")
+        page.page.locator("#field-window").fill("48")
+        page.wait("document.getElementById('field-says').textContent.startsWith('Median')")
+        page.page.wait_for_timeout(1500)
+        page.page.locator("#stage").focus()  # a slider keeps its keys
+        found = [each["valid"] for each in page.fields if "valid" in each]  # the first frame has none
+        assert len(found) > 3 and min(found) > 0.9
+        page.page.keyboard.press("k")
+        page.page.wait_for_timeout(800)
+        scale = page.page.locator("#field-scale").get_attribute("aria-label")
+        assert scale == f"Colours from 0.00 px to {longest(page):.2f} px"
+        page.page.locator("#field-says").scroll_into_view_if_needed()
+        screenshot(page, "studio-field.jpg")
+        line = page.text("#export")
+        assert "cudaxcorrfield 'windows=<48>' spacing=16" in line and page.page.is_hidden("#as-c")
+        page.page.click("#as-python")
+        assert 'frame["field"]' in page.text("#export")
+        page.page.select_option("#field-reference", "picture")
+        page.wait("document.getElementById('export').textContent.includes('reference-file=')")
+        page.wait("document.getElementById('field-says').textContent.includes('the longest arrow 0.0')")
+        page.page.select_option("#field-show", "off")
+        page.wait("document.getElementById('export-of').hidden && document.getElementById('field-scale').hidden")
+        assert not page.faults
+    done = subprocess.run(shlex.split(line), cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE)
+    last = json.loads(done.stdout.splitlines()[-1])["field"]
+    assert last["state"] == "measured" and last["valid"] > 0.9
+
+
+def longest(page):
+    return float(re.search(r"longest arrow ([\d.]+)", page.text("#field-says"))[1])
 
 
 def test_keys_labels_and_a_second_page(tmp_path, clip, browser):
@@ -232,6 +280,8 @@ def test_accessibility(tmp_path, clip, browser, theme):
     with studio(tmp_path, clip, "-t", scene.IMAGES / "patch.png") as address:
         page = Page(browser, address, color_scheme=theme)
         page.wait("document.querySelector('#templates b') && !document.getElementById('use').hidden")
+        page.page.select_option("#field-show", "magnitude")
+        page.wait("!document.getElementById('field-scale').hidden")
         for key in "", "?":
             if key:
                 page.page.keyboard.press(key)

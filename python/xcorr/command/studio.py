@@ -11,7 +11,8 @@ from typing import Any
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("studio", help="a page in the browser: draw a box, see it found, choose the threshold")
     parser.add_argument("inputs", nargs="*", default=["."], metavar="INPUT", help="a video, a picture, a folder of them, an "
-                        "address such as rtsp://..., or the number of a camera (this folder)")
+                        "address such as rtsp://..., the number of a camera, or a fleet's Redis server: redis://... (this "
+                        "folder)")
     parser.add_argument("-t", "--template", action="append", default=[], metavar="FILE", help="a template to begin with; may "
                         "be repeated")
     parser.add_argument("--templates", default="xcorr-templates", metavar="FOLDER", help="where boxes that are drawn become "

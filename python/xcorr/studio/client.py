@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A page: what it has shown, and what it is still to be sent. It gets an image when it has shown the one before."""
+"""A page: what it has shown, and what it is still to be sent. It gets an image when it has shown the one before. And what
+all hosts of pages have in common."""
 from __future__ import annotations
 
 import asyncio
@@ -24,8 +25,41 @@ def packed(header: dict[str, Any], body: bytes) -> bytes:
     return len(text).to_bytes(4, "little") + text + body
 
 
+class Host:
+    """What pages are of. Each function `do_NAME` has the name that the page uses; what it raises is told to that page."""
+    index = "index.html"
+
+    def __init__(self) -> None:
+        self.clients: set[Client] = set()
+        self.latest: Picture | None = None
+
+    async def begin(self, templates: list[str]) -> None:
+        """With these files, when there is somebody to see it."""
+
+    async def image(self, kind: str, number: int) -> tuple[bytes, str]:
+        """And its media type. Raises KeyError, ValueError, RuntimeError or OSError."""
+        raise KeyError(kind)
+
+    def state(self) -> dict[str, Any]:
+        """What a page has to know at first."""
+        raise NotImplementedError
+
+    def want(self) -> None:
+        """Looks whether any page waits for an image."""
+
+    async def do(self, client: Client, message: dict[str, Any]) -> None:
+        name = message.get("do")
+        function = getattr(self, f"do_{name}", None) if isinstance(name, str) else None
+        if not function:
+            raise ValueError(f"there is nothing called {name!r} to do")
+        await function(client, message)
+
+    async def close(self) -> None:
+        """For good."""
+
+
 class Client:
-    def __init__(self, studio: Any, socket: Any) -> None:
+    def __init__(self, studio: Host, socket: Any) -> None:
         self.due = asyncio.Event()
         self.history: collections.deque[list[Any]] = collections.deque(maxlen=4000)
         self.behind: float | None = None  # s, from when the sink got the last frame until the page had shown it

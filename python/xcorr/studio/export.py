@@ -16,9 +16,19 @@ line = [
 {words}]
 with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as pipeline:
     for frame in map(json.loads, pipeline.stdout):
+{loop}'''
+
+_PEAKS = '''\
         for peak in frame["peaks"]:
             print(frame["stream-time"], peak["label"], peak["id"], peak["state"],
-                  f"{{peak['x']:.2f}} {{peak['y']:.2f}} {{peak['score']:.3f}}")
+                  f"{peak['x']:.2f} {peak['y']:.2f} {peak['score']:.3f}")
+'''
+
+_VECTORS = '''\
+        field = frame["field"]
+        print(frame["stream-time"], field["state"], f"{field['median-x']:.2f} {field['median-y']:.2f}")
+        for x, y, dx, dy in zip(field["x"], field["y"], field["dx"], field["dy"]):
+            print(f"{x:g} {y:g} {dx:.3f} {dy:.3f}")
 '''
 
 _C = '''\
@@ -96,7 +106,16 @@ def yaml_text(text: str) -> str:
 
 
 def python(words: list[str]) -> str:
-    return _PYTHON.format(words="".join(f"    {word!r},\n" for word in words))
+    return _python(words, _PEAKS)
+
+
+def field_python(words: list[str]) -> str:
+    """A line for each frame, with the median of the motion, and one for each window."""
+    return _python(words, _VECTORS)
+
+
+def _python(words: list[str], loop: str) -> str:
+    return _PYTHON.format(words="".join(f"    {word!r},\n" for word in words), loop=loop)
 
 
 def c(words: list[str]) -> str:

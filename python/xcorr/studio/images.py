@@ -70,11 +70,11 @@ def cut(sample: Any, box: tuple[int, int, int, int], path: pathlib.Path) -> None
     path.write_bytes(made.extract_dup(0, made.get_size()))
 
 
-class _Chain:
+class Chain:
     """Elements between two ends of the application's, which do their work for one frame after another."""
 
-    def __init__(self, line: str, caps: Any) -> None:
-        self.pipeline = Gst.parse_launch(f"appsrc name=in format=time ! {line}")
+    def __init__(self, words: list[str], caps: Any) -> None:
+        self.pipeline = Gst.parse_launchv(["appsrc", "name=in", "format=time", "!", *words])
         self._in, self._out = self.pipeline.get_by_name("in"), self.pipeline.get_by_name("out")
         self._in.set_property("caps", caps)
         self.pipeline.set_state(Gst.State.PLAYING)
@@ -84,19 +84,27 @@ class _Chain:
         self._in.emit("push-buffer", buffer)
         made = self._out.emit("try-pull-sample", LIMIT)
         if made is None:
-            error = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-            raise RuntimeError(error.parse_error()[0].message if error else "GStreamer made nothing of this frame")
+            raise RuntimeError(self.complaint() or "GStreamer made nothing of this frame")
         return made
+
+    def complaint(self) -> str:
+        """What is wrong, as an element says it; empty: none does."""
+        said = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR | Gst.MessageType.WARNING)
+        if not said:
+            return ""
+        parsed = said.parse_error() if said.type == Gst.MessageType.ERROR else said.parse_warning()
+        return str(parsed[0].message)
 
     def close(self) -> None:
         self.pipeline.set_state(Gst.State.NULL)
 
 
 class Encoder:
-    """Makes JPEG images, of WIDEST columns at most."""
+    """Makes JPEG images, of so many columns at most."""
 
-    def __init__(self) -> None:
-        self._chain: _Chain | None = None
+    def __init__(self, widest: int = WIDEST) -> None:
+        self._widest = widest
+        self._chain: Chain | None = None
         self._of = ""
 
     def __call__(self, sample: Any) -> bytes:
@@ -104,9 +112,9 @@ class Encoder:
         if self._chain is None or caps.to_string() != self._of:
             self.close()
             size = size_of(sample)
-            width, height = (max(1, round(each * min(1.0, WIDEST / size[0]))) for each in size)
-            self._chain = _Chain(f"videoconvert ! videoscale ! video/x-raw,width={width},height={height},"
-                                 "pixel-aspect-ratio=1/1 ! jpegenc ! appsink name=out sync=false", caps)
+            width, height = (max(1, round(each * min(1.0, self._widest / size[0]))) for each in size)
+            self._chain = Chain(["videoconvert", "!", "videoscale", "!", f"video/x-raw,width={width},height={height},"
+                                 "pixel-aspect-ratio=1/1", "!", "jpegenc", "!", "appsink", "name=out", "sync=false"], caps)
             self._of = caps.to_string()
         buffer = self._chain(sample.get_buffer()).get_buffer()
         return bytes(buffer.extract_dup(0, buffer.get_size()))
@@ -121,7 +129,7 @@ class Response:
     """What a template scores at every place of a frame, by the pad `response` of an element of its own."""
 
     def __init__(self) -> None:
-        self._chain: _Chain | None = None
+        self._chain: Chain | None = None
         self._of: Any = None
 
     def __call__(self, sample: Any, template: str, match_on: str = "luma") -> np.ndarray:
@@ -129,10 +137,9 @@ class Response:
         of = template, match_on, sample.get_caps().to_string()
         if of != self._of:
             self.close()
-            self._chain = _Chain(f"cudaxcorr name=match match-on={match_on} post-messages=false attach-roi-meta=false ! "
-                                 "fakesink sync=false async=false match.response ! queue ! "
-                                 "appsink name=out sync=false async=false",
-                                 sample.get_caps())
+            self._chain = Chain(["cudaxcorr", "name=match", f"match-on={match_on}", "post-messages=false",
+                                 "attach-roi-meta=false", "!", "fakesink", "sync=false", "async=false", "match.response", "!",
+                                 "queue", "!", "appsink", "name=out", "sync=false", "async=false"], sample.get_caps())
             self._chain.pipeline.get_by_name("match").set_property("template", template)
             self._of = of
         assert self._chain

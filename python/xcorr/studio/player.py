@@ -20,7 +20,12 @@ from ..command.pipeline import source as source_words
 from ..field.images import SUFFIXES
 
 PATIENCE = 5  # s, for the results of a frame, which were written before it came
+NEXT = Gst.SECOND // 20  # until the next frame, where frames have no duration
 STILL = "video/x-raw,framerate=5/1"  # of a picture, which is searched again as often while it "plays"
+
+
+#: What an event is about.
+TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}
 
 
 class Frame(NamedTuple):
@@ -28,6 +33,17 @@ class Frame(NamedTuple):
     sample: Any
     results: dict[str, Any]
     taken: float  # by time.monotonic
+    before: Any  # the sample right before it in the source, or None
+
+
+def sample_before(results: dict[str, Any], last: Frame | None) -> Any:
+    """As the frame taken last knows it, which may be the same one, searched again."""
+    if last is None or results["stream-time"] is None or last.results["stream-time"] is None:
+        return None
+    since = results["stream-time"] - last.results["stream-time"]
+    if since == 0:
+        return last.before
+    return last.sample if 0 < since <= max(1.5 * (last.results["duration"] or 0), NEXT) else None
 
 
 def kind_of(source: str) -> str:
@@ -130,7 +146,7 @@ class Player:
         except queue.Empty:
             return Gst.FlowReturn.OK
         self.number += 1
-        self._last = Frame(self.number, sample, results, time.monotonic())
+        self._last = Frame(self.number, sample, results, time.monotonic(), sample_before(results, self._last))
         self._on_frame(self._last)
         return Gst.FlowReturn.OK
 

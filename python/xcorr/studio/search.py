@@ -13,7 +13,12 @@ TRACKS = ("template", "filter", "off")
 MATCHED = ("luma", "color", "edges")
 
 
-def _number(value: Any, name: str, least: float, most: float) -> float:
+def one_of(value: Any, name: str, values: tuple[str, ...]) -> None:
+    if value not in values:
+        raise ValueError(f"{name} must be one of {', '.join(values)}, not {value!r}")
+
+
+def number(value: Any, name: str, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise ValueError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
     return value
@@ -22,7 +27,7 @@ def _number(value: Any, name: str, least: float, most: float) -> float:
 def _range(value: Any, name: str, least: float, most: float) -> tuple[float, float]:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ValueError(f"{name} must be two numbers, not {value!r}")
-    first, last = (_number(each, name, least, most) for each in value)
+    first, last = (number(each, name, least, most) for each in value)
     if first > last:
         raise ValueError(f"{name} go from the least to the greatest, not {value!r}")
     return first, last
@@ -42,12 +47,11 @@ class Search:
         if not isinstance(changes, dict) or set(changes) - {each.name for each in dataclasses.fields(self)}:
             raise ValueError(f"these are no settings: {changes!r}")
         made = dataclasses.replace(self, **changes)
-        for value, name, values in (made.track, "track", TRACKS), (made.match_on, "match_on", MATCHED):
-            if value not in values:
-                raise ValueError(f"{name} must be one of {', '.join(values)}, not {value!r}")
+        one_of(made.track, "track", TRACKS)
+        one_of(made.match_on, "match_on", MATCHED)
         angles = _range(made.angles, "angles", -180, 180)
-        return Search(_number(made.threshold, "threshold", -1, 1), angles, _range(made.scales, "sizes", 0.1, 10),
-                      int(_number(made.peaks, "matches", 1, 1024)), made.track, made.match_on)
+        return Search(number(made.threshold, "threshold", -1, 1), angles, _range(made.scales, "sizes", 0.1, 10),
+                      int(number(made.peaks, "matches", 1, 1024)), made.track, made.match_on)
 
     def _options(self, source: str, device: str, whole: bool = False) -> argparse.Namespace:
         """As those of `xcorr pipeline`; with `whole` also what is as it would be without."""

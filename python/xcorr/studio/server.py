@@ -16,7 +16,8 @@ from typing import Any, AsyncIterator, Awaitable, Callable
 
 from .._missing import need
 from ..field.images import Unreadable
-from .client import Client
+from .client import Client, Host
+from .fleet import Fleet, is_fleet
 from .sources import Sources
 from .studio import Studio
 
@@ -32,7 +33,7 @@ LARGEST_MESSAGE = 65536  # bytes, from a page
 
 #: `TICKETS` are tokens for one use: other people of this machine see the command line of a browser that is started.
 TOKEN, TICKETS, NAMES = web.AppKey("token", str), web.AppKey("tickets", set), web.AppKey("names", set)
-STUDIO = web.AppKey("studio", Studio)
+HOST = web.AppKey("host", Host)
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -81,7 +82,7 @@ async def page(request: web.Request) -> web.StreamResponse:
         moved = web.HTTPFound("/")
         moved.set_cookie(_cookie_of(request), request.app[TOKEN], httponly=True, samesite="Strict")
         raise moved
-    return _file("index.html")
+    return _file(request.app[HOST].index)
 
 
 async def file(request: web.Request) -> web.StreamResponse:
@@ -95,16 +96,16 @@ def _file(name: str) -> web.StreamResponse:
     return web.Response(text=found.read_text(encoding="utf-8"), content_type=KINDS[found.suffix], charset="utf-8")
 
 
-async def template(request: web.Request) -> web.StreamResponse:
+async def image(request: web.Request) -> web.StreamResponse:
     try:
-        found = request.app[STUDIO].template(int(request.match_info["id"]))
-        return web.Response(body=pathlib.Path(found.path).read_bytes(), content_type="image/png")
-    except (ValueError, OSError):
+        body, kind = await request.app[HOST].image(request.match_info["kind"], int(request.match_info["number"]))
+        return web.Response(body=body, content_type=kind)
+    except (ValueError, KeyError, RuntimeError, OSError):
         raise web.HTTPNotFound from None
 
 
 async def socket(request: web.Request) -> web.StreamResponse:
-    studio = request.app[STUDIO]
+    studio = request.app[HOST]
     if len(studio.clients) >= MOST_PAGES:
         raise web.HTTPServiceUnavailable(text=f"{MOST_PAGES} pages are open; close one first")
     made = web.WebSocketResponse(heartbeat=20, max_msg_size=LARGEST_MESSAGE, compress=False)
@@ -126,7 +127,7 @@ async def socket(request: web.Request) -> web.StreamResponse:
     return made
 
 
-def _take(studio: Studio, client: Client, text: str, works: set[asyncio.Task[None]]) -> None:
+def _take(studio: Host, client: Client, text: str, works: set[asyncio.Task[None]]) -> None:
     try:
         message = json.loads(text)
     except (ValueError, RecursionError):
@@ -141,19 +142,19 @@ def _take(studio: Studio, client: Client, text: str, works: set[asyncio.Task[Non
         work.add_done_callback(works.discard)
 
 
-async def _do(studio: Studio, client: Client, message: dict[str, Any]) -> None:
+async def _do(studio: Host, client: Client, message: dict[str, Any]) -> None:
     try:
         await studio.do(client, message)
     except (ValueError, RuntimeError, OSError, Unreadable) as error:
         client.send(json.dumps({"type": "error", "text": str(error), "do": str(message.get("do"))}))
 
 
-def application(studio: Studio, token: str, host: str = "127.0.0.1") -> web.Application:
+def application(studio: Host, token: str, host: str = "127.0.0.1") -> web.Application:
     made = web.Application(middlewares=[guard], client_max_size=LARGEST_MESSAGE)
     made[TOKEN], made[TICKETS], made[NAMES] = token, set(), LOOPBACK if host in LOOPBACK else set()
-    made[STUDIO] = studio
+    made[HOST] = studio
     made.on_response_prepare.append(_with_headers)
-    made.add_routes([web.get("/", page), web.get("/socket", socket), web.get("/template/{id}", template),
+    made.add_routes([web.get("/", page), web.get("/socket", socket), web.get("/{kind}/{number}", image),
                      web.get("/{name}", file)])
 
     async def end(_: web.Application) -> None:
@@ -164,10 +165,19 @@ def application(studio: Studio, token: str, host: str = "127.0.0.1") -> web.Appl
     return made
 
 
+def _host_of(options: Any) -> Host:
+    fleets = [each for each in options.inputs if is_fleet(each)]
+    if not fleets:
+        return Studio(Sources(options.inputs), pathlib.Path(options.templates), options.device)
+    if len(options.inputs) > 1 or options.template:
+        raise Unreadable(f"{fleets[0]}: a fleet has a page of its own; give nothing else")
+    return Fleet(fleets[0])
+
+
 @contextlib.asynccontextmanager
 async def serving(options: Any) -> AsyncIterator[tuple[str, str]]:
     """Until the block ends. Yields the address with the token, and one that works once."""
-    studio = Studio(Sources(options.inputs), pathlib.Path(options.templates), options.device)
+    studio = _host_of(options)
     token = secrets.token_urlsafe(24)
     made = application(studio, token, options.host)
     runner = web.AppRunner(made, access_log=None, shutdown_timeout=1)

@@ -17,18 +17,17 @@ from typing import Any, Callable, NamedTuple
 
 from .._gstreamer import PipelineError
 from ..field.images import Unreadable
-from .client import Picture, packed
+from .client import Host, Picture, packed
+from .fields import Fields, FieldView
 from .images import Encoder, Response, as_heat, cut, read_scores, sample_of, size_of, size_of_file
-from .player import Frame, Player
+from .player import TOLD, Frame, Player
 from .search import Search
 from .sources import Sources
+from .thumbnails import Thumbnails
 
-MOST_TEMPLATES = 200
+MOST_TEMPLATES = MOST_REFERENCES = 200  # each a file
 SMALLEST = 8  # pixels of a box
 RATES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)
-
-
-_TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}  # what an event is about
 
 
 class Template(NamedTuple):
@@ -38,31 +37,35 @@ class Template(NamedTuple):
     size: tuple[int, int]
 
 
-def in_short(frame: Frame) -> list[Any]:
-    """For the timeline: the time, of each target template, score, state and number, and what has become of labels, when."""
+def in_short(frame: Frame, thumbnails: Thumbnails) -> list[Any]:
+    """For the timeline: the time, of each target template, score, state and number, and what has become of labels, when,
+    with the number of the thumbnail."""
     time, peaks = frame.results["stream-time"], frame.results["peaks"]
-    events = [[event["event"], event["label"], event["peak"]["template-id"],
-               (time - frame.results["running-time"] + event[_TOLD[event["event"]]]) / 1e9]
-              for event in frame.results.get("events", ()) if time is not None]
+    events = []
+    for event in frame.results.get("events", ()) if time is not None else ():
+        told = event[TOLD[event["event"]]]
+        events.append([event["event"], event["label"], event["peak"]["template-id"],
+                       (time - frame.results["running-time"] + told) / 1e9, thumbnails.number(event["label"], told)])
     return [None if time is None else time / 1e9,
             [[peak["template-id"], round(peak["score"], 4), peak["state"], peak["id"]] for peak in peaks], events]
 
 
-class Studio:
+class Studio(Host):
     """One for all browsers. Its functions are called in the loop's thread; what takes time is done in others."""
 
     def __init__(self, sources: Sources, folder: pathlib.Path, device: str = "auto") -> None:
-        self.clients: set[Any] = set()
-        self.latest: Picture | None = None
+        super().__init__()
         self.templates: list[Template] = []
-        self.search = Search()
+        self.search, self.field = Search(), FieldView()
+        self.thumbnails = Thumbnails()
+        self._reference, self._references = "", 0  # a file, and how many there have been
         self._sources, self._folder, self._device = sources, folder, device
         self._name = ""
         self._player: Player | None = None
         self._loop = asyncio.get_running_loop()
         self._work = concurrent.futures.ThreadPoolExecutor(1, "studio")
         self._scoring = concurrent.futures.ThreadPoolExecutor(1, "scores")
-        self._response, self._encoder = Response(), Encoder()
+        self._response, self._encoder, self._fields = Response(), Encoder(), Fields()
         self._newest: Frame | None = None
         self._wanted = self._closed = False
         self._changed = threading.Condition()
@@ -79,7 +82,8 @@ class Studio:
         with self._changed:
             self._newest = frame
             self._changed.notify()
-        self._soon(self._remember, in_short(frame))
+        self.thumbnails.take(frame)
+        self._soon(self._remember, in_short(frame, self.thumbnails))
 
     def _remember(self, record: list[Any]) -> None:
         for client in self.clients:
@@ -103,19 +107,11 @@ class Studio:
             client.due.set()
 
     def want(self) -> None:
-        """Whether any page waits for an image."""
         with self._changed:
             self._wanted = any(client.waits() for client in self.clients)
             self._changed.notify()
 
-    # What pages ask for. Each function has the name that the page uses; what it raises is told to that page.
-
-    async def do(self, client: Any, message: dict[str, Any]) -> None:
-        name = message.get("do")
-        function = getattr(self, f"do_{name}", None) if isinstance(name, str) else None
-        if not function:
-            raise ValueError(f"there is nothing called {name!r} to do")
-        await function(client, message)
+    # What pages ask for.
 
     async def _in_turn(self, what: Callable[..., Any], *values: Any) -> Any:
         return await self._loop.run_in_executor(self._work, what, *values)
@@ -200,13 +196,16 @@ class Studio:
 
     def _add_box(self, picture: Picture, box: tuple[int, int, int, int], label: str) -> None:
         label = label.strip()[:64] or self._free_label()
+        self._add(self._cut(picture, box, re.sub(r"[^\w -]", "_", label)), label, box[2:])
+
+    def _cut(self, picture: Picture, box: tuple[int, int, int, int], stem: str) -> pathlib.Path:
+        """Into a file that was not there before."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        stem = re.sub(r"[^\w -]", "_", label)
         path, number = self._folder / f"{stem}.png", 2
         while path.exists():
             path, number = self._folder / f"{stem}-{number}.png", number + 1
         cut(picture.frame.sample, box, path)
-        self._add(path, label, box[2:])
+        return path
 
     def _free_label(self) -> str:
         there = {each.label for each in self.templates}
@@ -231,6 +230,13 @@ class Studio:
             raise ValueError(f"there is no template {of!r}")
         return found[0]
 
+    async def image(self, kind: str, number: int) -> tuple[bytes, str]:
+        if kind == "thumbnail":
+            return await self.thumbnails.get(number), "image/jpeg"
+        if kind == "template":
+            return pathlib.Path(self.template(number).path).read_bytes(), "image/png"
+        return await super().image(kind, number)
+
     async def do_remove(self, _: Any, message: dict[str, Any]) -> None:
         template = self.template(message.get("id"))
         self.templates.remove(template)
@@ -253,6 +259,35 @@ class Studio:
         finally:
             encode.close()
 
+    async def do_set_field(self, _: Any, message: dict[str, Any]) -> None:
+        view = self.field.changed(message.get("settings"))
+        if view.reference == "picture" and not self._reference:
+            raise ValueError("take a picture as the reference first")
+        self.field = view
+        self.tell_state()
+
+    async def do_reference(self, client: Any, _: dict[str, Any]) -> None:
+        """The picture that this page shows is what fields are measured from."""
+        picture = client.on_screen()
+        if self._references >= MOST_REFERENCES:
+            raise ValueError(f"{MOST_REFERENCES} pictures have been references; start the studio again")
+        self._references += 1
+        path = await self._in_turn(self._cut, picture, (0, 0, *size_of(picture.frame.sample)), "reference")
+        self._reference, self.field = str(path.resolve()), self.field.changed({"reference": "picture"})
+        self.tell_state()
+
+    async def do_field(self, client: Any, _: dict[str, Any]) -> None:
+        """The displacements in the picture that this page shows now."""
+        picture, view = client.on_screen(), self.field
+        if view.show == "off":
+            raise ValueError("no field is shown")
+        try:
+            header, body = await self._loop.run_in_executor(self._scoring, self._fields, picture.frame, view, self._device,
+                                                            self._reference)
+        except RuntimeError as error:  # of every frame perhaps
+            header, body = {"state": str(error)}, b""
+        client.send(packed({"type": "field", "size": size_of(picture.frame.sample), **header}, body))
+
     # What pages are told.
 
     def state(self) -> dict[str, Any]:
@@ -262,9 +297,10 @@ class Studio:
         return {"type": "state", "source": self._name, "sources": list(self._sources.names()),
                 "kind": player.kind if player else "", "duration": player.duration() if player else None,
                 "playing": bool(player and player.playing), "rate": player.rate if player else 1.0,
-                "settings": vars(self.search), "folder": str(self._folder),
+                "settings": vars(self.search), "field": vars(self.field), "folder": str(self._folder),
                 "templates": [{"id": each.id, "label": each.label, "size": each.size} for each in self.templates],
-                "export": self.search.exported(source, self._device, templates, still)}
+                "export": {**self.search.exported(source, self._device, templates, still),
+                           **self.field.exported(source, self._device, self._reference)}}
 
     def tell_state(self) -> None:
         text = json.dumps(self.state())
@@ -284,5 +320,5 @@ class Studio:
         self._thread.join(5)
         for pool in self._work, self._scoring:
             pool.shutdown()
-        self._encoder.close()
-        self._response.close()
+        for each in self._encoder, self._response, self._fields, self.thumbnails:
+            each.close()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The websocket. Messages are JSON, or a header as JSON and an image; each goes to the handler with the name of its type.
+// The websocket. Messages are JSON, or a header as JSON and bytes behind it; each goes to the handler with the name of its type.
 const AGAIN = 1000; // ms, until the next attempt
 
 export class Connection {
@@ -31,5 +31,5 @@ export class Connection {
 function parted(data) {
   const length = new DataView(data).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
-  return [header, new Blob([new Uint8Array(data, 4 + length)], {type: "image/jpeg"})];
+  return [header, data.slice(4 + length)];
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Templates, sliders, events and the export. Whatever comes from files or people becomes text, never HTML.
-import {clock, colour} from "./drawing.js";
+import {clock, colour, element, thumbnail} from "./drawing.js";
 
 const get = (id) => document.getElementById(id);
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
 
 export class Templates {
   constructor({onChoose, onRemove}) {
@@ -25,7 +19,7 @@ export class Templates {
     const there = new Set(templates.map(({id}) => id));
     for (const [id, item] of this.items) if (!there.has(id)) item.root.remove(), this.items.delete(id);
     for (const template of templates) if (!this.items.has(template.id)) this.add(template);
-    get("none").hidden = get("hint").hidden = templates.length > 0;
+    get("none").hidden = templates.length > 0;
     const fresh = templates.filter(({id}) => !before.has(id)).at(-1);
     this.choose(fresh?.id ?? (there.has(this.chosen) ? this.chosen : templates.at(-1)?.id ?? null));
   }
@@ -85,11 +79,12 @@ export class Events {
   // The newest ones first.
   show(events, canSeek) {
     get("no-events").hidden = events.length > 0;
-    get("events").replaceChildren(...[...events].reverse().map(({event, label, template, when}) => {
+    get("events").replaceChildren(...[...events].reverse().map(({event, label, template, when, number}) => {
       const sign = element("span", {textContent: event === "appeared" ? "▸" : "◂"});
       sign.setAttribute("aria-hidden", "true");
       sign.style.setProperty("color", template ? colour(template) : "inherit");
-      const line = element("button", {type: "button", disabled: !canSeek}, element("span", {textContent: clock(when)}), sign,
+      const line = element("button", {type: "button", disabled: !canSeek}, thumbnail(number) ?? element("span"),
+        element("span", {textContent: clock(when)}), sign,
         element("b", {textContent: label}), element("span", {textContent: event}));
       line.addEventListener("click", () => this.onSeek(when));
       return element("li", {}, line);
@@ -160,24 +155,38 @@ export class Export {
   constructor() {
     this.texts = {};
     this.kind = "line";
+    this.of = ""; // or "field-"
+    get("export-of").addEventListener("change", (event) => {
+      this.of = event.target.value;
+      this.choose(this.kind);
+    });
     for (const kind of FORMS) get(`as-${kind}`).addEventListener("click", () => this.choose(kind));
     get("copy").addEventListener("click", async () => {
-      await navigator.clipboard.writeText(this.texts[this.kind]);
+      await navigator.clipboard.writeText(this.texts[this.of + this.kind]);
       get("copy").textContent = "Copied";
       setTimeout(() => (get("copy").textContent = "Copy"), 1500);
     });
   }
 
   choose(kind) {
-    this.kind = kind;
-    for (const each of FORMS) get(`as-${each}`).setAttribute("aria-pressed", each === kind);
-    this.update(this.texts);
+    this.kind = this.of + kind in this.texts ? kind : "line";
+    for (const each of FORMS) {
+      get(`as-${each}`).setAttribute("aria-pressed", each === this.kind);
+      get(`as-${each}`).hidden = !(this.of + each in this.texts);
+    }
+    const text = this.texts[this.of + this.kind];
+    get("export").classList.toggle("code", this.kind !== "line");
+    get("export").textContent = text || "There is something to export when there is a template.";
+    get("copy").disabled = !text;
   }
 
+  // A field that is new is what is exported at first.
   update(texts) {
+    const [had, has] = [this.texts, texts].map((each) => "field-line" in each);
+    if (had !== has) this.of = has ? "field-" : "";
     this.texts = texts;
-    get("export").classList.toggle("code", this.kind !== "line");
-    get("export").textContent = texts[this.kind] || "There is something to export when there is a template.";
-    get("copy").disabled = !texts[this.kind];
+    get("export-of").hidden = !has;
+    get("export-of").value = this.of;
+    this.choose(this.kind);
   }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the chosen template scores at every place: colours, how often each score is there, and a threshold between what the
-// target scores and the rest does. Asked for again as often as it comes, so a slow machine has fewer of them.
+// target scores and the rest does.
+import {Asking} from "./asking.js";
 import {colour, prepared, style} from "./drawing.js";
 
-const PAUSE = 150; // ms
 const CLEAR = 0.1; // between the target and the rest, for a threshold to be safe
 
 export class Scores {
   constructor({ask, onHeat, onUse}) {
-    this.ask = ask;
+    this.asking = new Asking(() => ask(this.template.id));
     this.onHeat = onHeat;
-    this.template = this.found = this.asked = this.waits = null;
+    this.template = this.found = null;
     this.threshold = 0;
     this.button = document.getElementById("use");
     this.button.addEventListener("click", () => onUse(this.found.suggested));
@@ -20,33 +20,16 @@ export class Scores {
   choose(template) {
     if (template?.id === this.template?.id) return;
     this.template = template ?? null;
-    this.found = this.asked = null;
+    this.found = null;
+    this.asking.on = template !== null;
     document.getElementById("scores-of").textContent = template ? `of ${template.label}` : "";
     if (!template) this.show(null);
-    this.want();
+    this.asking.want(true);
   }
 
-  // At each picture, and after a change.
-  want(again = false) {
-    if (again) this.asked = null;
-    if (!this.template || this.waits || document.hidden) return;
-    const number = this.number;
-    if (number === undefined || this.asked === number) return;
-    this.waits = setTimeout(() => this.rest(), 5000); // where the answer was an error
-    this.asked = number;
-    this.ask(this.template.id);
-  }
-
-  rest() {
-    clearTimeout(this.waits);
-    this.waits = null;
-    this.want();
-  }
-
-  async take(found, blob) {
-    const image = await createImageBitmap(blob);
-    clearTimeout(this.waits);
-    this.waits = setTimeout(() => this.rest(), PAUSE);
+  async take(found, body) {
+    const image = await createImageBitmap(new Blob([body], {type: "image/jpeg"}));
+    this.asking.answered();
     if (found.id === this.template?.id) this.show(found, image);
   }
 

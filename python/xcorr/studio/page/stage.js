@@ -13,7 +13,7 @@ export class Stage {
     this.onShown = onShown;
     this.onBox = onBox;
     this.labelOf = labelOf;
-    this.picture = this.next = this.box = this.heat = null;
+    this.picture = this.next = this.box = this.heat = this.field = null;
     this.over.addEventListener("pointerdown", (event) => this.begin(event));
     this.over.addEventListener("pointermove", (event) => this.drag(event));
     this.over.addEventListener("pointerup", () => this.finish());
@@ -23,8 +23,8 @@ export class Stage {
   }
 
   // A picture is shown when the screen is drawn next. A page that sleeps draws nothing, and gets nothing new.
-  async take(header, blob) {
-    const image = await createImageBitmap(blob);
+  async take(header, body) {
+    const image = await createImageBitmap(new Blob([body], {type: "image/jpeg"}));
     this.next = {...header, image};
     if (!this.box) requestAnimationFrame(() => this.show());
   }
@@ -48,7 +48,8 @@ export class Stage {
   draw() {
     if (!this.picture) return;
     const [context] = prepared(this.under);
-    const {scale, left, top, width, height} = this.place();
+    const place = this.place();
+    const {scale, left, top, width, height} = place;
     context.drawImage(this.picture.image, left, top, width, height);
     if (this.heat) {
       context.globalCompositeOperation = "screen"; // what scores little changes nothing
@@ -56,6 +57,7 @@ export class Stage {
       context.globalCompositeOperation = "source-over";
     }
     const [marks] = prepared(this.over);
+    this.field?.draw(this.picture.size, place, context, marks);
     const lines = [];
     for (const peak of this.picture.results.peaks) this.mark(marks, peak, scale, left, top, lines);
     if (this.box) this.frame(marks, scale, left, top);

@@ -2,10 +2,12 @@
 // The page: what comes from the server goes to its part, what somebody does goes to the server.
 import {Connection} from "./connection.js";
 import {clock} from "./drawing.js";
+import {Field} from "./field.js";
 import {listen} from "./keyboard.js";
 import {Events, Export, Settings, Templates} from "./panels.js";
 import {Scores} from "./scores.js";
 import {Stage} from "./stage.js";
+import {follow} from "./theme.js";
 import {Timeline} from "./timeline.js";
 
 const get = (id) => document.getElementById(id);
@@ -15,8 +17,8 @@ let opened = null; // the source that the timeline is of
 const times = []; // ms, of the last pictures
 const delays = []; // ms
 
-const connection = new Connection({state: take, picture, scores: (header, blob) => scores.take(header, blob),
-  error: news, warning: news, connected: (there) => (get("lost").hidden = there)});
+const connection = new Connection({state: take, picture, scores: (header, body) => scores.take(header, body), field: (header, body) => field.take(header, body),
+   error: news, warning: news, connected: (there) => (get("lost").hidden = there)});
 const stage = new Stage({onShown: shown, labelOf: (id) => templates.label(id),
   onBox: (number, box) => {
     connection.send("template", {number, box, label: get("label").value});
@@ -33,6 +35,10 @@ const settings = new Settings({onChange: (values) => {
 }});
 const scores = new Scores({ask: (id) => connection.send("scores", {id}),
   onUse: (threshold) => settings.use(threshold), onHeat: heat});
+const field = new Field({ask: () => connection.send("field"), onChange: (values) => connection.send("set_field", {settings: values}),
+  onTake: () => connection.send("reference"), onField: () => stage.draw()});
+stage.field = field;
+const asking = [scores.asking, field.asking];
 const exported = new Export();
 
 function take(next) {
@@ -46,6 +52,8 @@ function take(next) {
   timeline.threshold = scores.threshold = next.settings.threshold;
   templates.update(next.templates);
   settings.update(next.settings);
+  field.update(next.field);
+  get("hint").hidden = next.templates.length > 0 || field.asking.on;
   exported.update(next.export);
   document.body.classList.toggle("playing", next.playing);
   get("play").setAttribute("aria-label", next.playing ? "Pause" : "Play");
@@ -56,7 +64,7 @@ function take(next) {
   sources(next);
   timeline.draw();
   scores.draw();
-  scores.want(true);
+  for (const each of asking) each.want(true);
 }
 
 function sources({sources: names, source}) {
@@ -67,18 +75,20 @@ function sources({sources: names, source}) {
   select.value = source;
 }
 
-function picture(header, blob) {
+function picture(header, body) {
   timeline.add(header.history);
   if (header.behind !== null) delays.push(header.behind * 1000);
   if (delays.length > 300) delays.shift();
-  stage.take(header, blob);
+  stage.take(header, body);
 }
 
 // The picture is on the screen now: the next one may come.
 function shown({number, results, size}) {
   connection.send("shown", {number});
-  scores.number = number;
-  scores.want();
+  for (const each of asking) {
+    each.number = number;
+    each.want();
+  }
   timeline.draw();
   const seconds = (results["stream-time"] ?? 0) / 1e9;
   get("time").textContent = state.duration ? `${clock(seconds)} / ${clock(state.duration)}` : state.kind === "live" ? clock(seconds) : "";
@@ -121,20 +131,7 @@ function shuttle(way) {
   play(true, way * faster);
 }
 
-function dark(yes) {
-  document.documentElement.dataset.theme = yes ? "dark" : "light";
-  stage.draw();
-  timeline.draw();
-  scores.draw();
-}
-
-const system = matchMedia("(prefers-color-scheme: dark)");
-dark((localStorage.getItem("theme") ?? (system.matches ? "dark" : "light")) === "dark");
-system.addEventListener("change", () => localStorage.getItem("theme") ?? dark(system.matches));
-get("theme").addEventListener("click", () => {
-  dark(document.documentElement.dataset.theme !== "dark");
-  localStorage.setItem("theme", document.documentElement.dataset.theme);
-});
+follow(() => [stage, timeline, scores].forEach((part) => part.draw()));
 get("source").addEventListener("change", (event) => connection.send("open", {source: event.target.value}));
 get("play").addEventListener("click", () => play(!state.playing));
 get("back").addEventListener("click", () => step(-1));

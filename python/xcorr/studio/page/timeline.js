@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Scores over time, a line for each template, with what was lost or missing left out below it, and events above it. Of a file the whole length is
-// shown, of a camera the last minute; the wheel zooms, a click goes there.
-import {clock, colour, prepared, style} from "./drawing.js";
+// Scores over time, a line for each template, with what was lost or missing left out below it, and events above it, with
+// thumbnails of the first and the last frame. Of a file the whole length is shown, of a camera the last minute; the wheel
+// zooms, a click goes there.
+import {clock, colour, forgetThumbnails, prepared, style, thumbnail} from "./drawing.js";
 
 const PARTS = 4000; // of a file's length, each with its last score
 const MOST_EVENTS = 200;
+const STRIP = 38; // pixels, of thumbnails
 const LIVE = {span: 60, part: 1 / 30}; // s
 
 export class Timeline {
@@ -21,6 +23,7 @@ export class Timeline {
     });
     this.canvas.addEventListener("pointermove", (event) => event.buttons && this.seek(event));
     this.canvas.addEventListener("wheel", (event) => this.zoom(event), {passive: false});
+    document.addEventListener("thumbnail", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
@@ -29,18 +32,18 @@ export class Timeline {
     this.part = duration ? duration / PARTS : LIVE.part;
     this.rows = new Map();
     this.events = new Map(); // a video that plays again has them again
-    this.onEvents([]);
+    this.tell();
     this.view = [0, duration ?? LIVE.span];
     this.now = 0;
     this.canvas.setAttribute("aria-valuemax", (duration ?? 0).toFixed(2));
     this.draw();
   }
 
-  // Records are [time, [[template, score, state, track], ...], [[event, label, template, time], ...]].
+  // Records are [time, [[template, score, state, track], ...], [[event, label, template, time, thumbnail], ...]].
   add(history) {
     for (const [time, peaks, events] of history) {
-      for (const [event, label, template, when] of events) {
-        this.events.set(`${event} ${label} ${when.toFixed(1)}`, {event, label, template, when});
+      for (const [event, label, template, when, number] of events) {
+        this.events.set(`${event} ${label} ${when.toFixed(1)}`, {event, label, template, when, number});
       }
       if (events.length) this.tell();
       if (time === null) continue;
@@ -67,6 +70,8 @@ export class Timeline {
   tell() {
     const sorted = [...this.events].sort((a, b) => a[1].when - b[1].when).slice(-MOST_EVENTS);
     this.events = new Map(sorted);
+    forgetThumbnails(new Set(sorted.map(([, {number}]) => number)));
+    this.canvas.classList.toggle("with-thumbnails", sorted.some(([, {number}]) => number !== null));
     this.onEvents(sorted.map(([, event]) => event));
   }
 
@@ -93,12 +98,18 @@ export class Timeline {
     const [context, width, height] = prepared(this.canvas);
     const [from, to] = this.view;
     const bands = Math.min(this.templates.length, 4) * 6;
-    const [top, bottom] = [9, height - 22 - bands];
+    const strip = this.canvas.classList.contains("with-thumbnails") ? STRIP : 0;
+    const [top, bottom] = [strip + 9, height - 22 - bands];
     const x = (time) => (time - from) / (to - from) * width;
     const y = (score) => bottom - Math.max(0, Math.min(1, score)) * (bottom - top);
     this.scale(context, width, height, x, y);
     this.templates.forEach(({id}, index) => this.row(context, id, x, y, bottom + 4 + index * 6, index < 4));
-    for (const {event, template, when} of this.events.values()) this.mark(context, x(when), event === "appeared", template);
+    const taken = [];
+    for (const {event, template, when, number} of this.events.values()) {
+      const at = x(when);
+      if (strip && at >= 0 && at <= width) this.picture(context, at, event === "appeared", template, number, taken);
+      this.mark(context, at, strip, event === "appeared", template);
+    }
     context.setLineDash([4, 4]);
     context.strokeStyle = style("quiet");
     context.beginPath();
@@ -111,14 +122,30 @@ export class Timeline {
   }
 
   // A triangle that points on where something appears, and back where it is gone.
-  mark(context, x, appeared, template) {
+  mark(context, x, y, appeared, template) {
     const way = appeared ? 7 : -7;
     context.fillStyle = colour(template || 1);
     context.beginPath();
-    context.moveTo(x, 0);
-    context.lineTo(x + way, 4);
-    context.lineTo(x, 8);
+    context.moveTo(x, y);
+    context.lineTo(x + way, y + 4);
+    context.lineTo(x, y + 8);
     context.fill();
+  }
+
+  // A thumbnail begins where something appears, and ends where it is gone. Those that have no room are left out.
+  picture(context, x, appeared, template, number, taken) {
+    const image = thumbnail(number);
+    if (!image?.naturalWidth) return;
+    const tall = STRIP - 4;
+    const wide = Math.round(tall * image.naturalWidth / image.naturalHeight);
+    const left = appeared ? x : x - wide;
+    if (taken.some((other) => Math.abs(other - left) < wide + 2)) return;
+    taken.push(left);
+    context.drawImage(image, left, 1, wide, tall);
+    context.strokeStyle = context.fillStyle = colour(template || 1);
+    context.lineWidth = 1;
+    context.strokeRect(left + 0.5, 1.5, wide - 1, tall - 1);
+    context.fillRect(appeared ? x : x - 2, 1, 2, tall + 3);
   }
 
   scale(context, width, height, x, y) {
