@@ -2,8 +2,11 @@
 #include "match/bank.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
+#include <type_traits>
 
 #include <xcorr/correlate.hpp>
 
@@ -51,6 +54,29 @@ Status check_mask(const MatrixView& mask, Size size, std::size_t index) {
   return check_rows(mask, name);
 }
 
+/// The floats in bytes of f32.
+template <class Bytes>
+auto floats_in(Bytes& bytes) {
+  using Float = std::conditional_t<std::is_const_v<Bytes>, const float, float>;
+  return std::span(reinterpret_cast<Float*>(bytes.data()), bytes.size() / sizeof(float));
+}
+
+/// What is not finite may not count: one such pixel would be the end of every score.
+Status check_finite(const MatrixView& view, const BankTemplate& t, std::size_t index) {
+  if (view.type != ElementType::f32) return {};
+  const auto counts = [&](const std::vector<std::byte>& planes) {
+    const auto pixels = floats_in(planes);
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      if (!std::isfinite(pixels[i]) && (t.mask.empty() || t.mask[i % t.mask.size()])) return true;
+    return false;
+  };
+  if (counts(dense_copy(view)) || (view.has_color() && counts(dense_color(view))))
+    return {Code::invalid_argument,
+            "template " + std::to_string(index) +
+                " has pixels that are not finite: masks may leave them out"};
+  return {};
+}
+
 class HostPixels final : public TemplatePixels {
  public:
   explicit HostPixels(const MatrixView& view) : bytes_(dense_copy(view)) {
@@ -60,6 +86,9 @@ class HostPixels final : public TemplatePixels {
       const std::vector<std::byte> color = dense_color(view);
       bytes_.insert(bytes_.end(), color.begin(), color.end());
     }
+    if (view.type == ElementType::f32)  // those do not count
+      std::ranges::replace_if(
+          floats_in(bytes_), [](float x) { return !std::isfinite(x); }, 0.0F);
     view_ = {bytes_.data(), view.type, view.size, row};
     for (std::size_t i = 0; view.has_color() && i < color_planes; ++i)
       view_.color[i] = {bytes_.data() + (1 + i) * luma, row};
@@ -134,6 +163,8 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
   }
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
+  for (std::size_t i = 0; i < bank.size(); ++i)
+    if (Status status = check_finite(views[i], bank[i], i); !status.ok()) return status;
   return bank;
 }
 

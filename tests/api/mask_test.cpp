@@ -188,6 +188,36 @@ TEST_P(MaskContract, WhatIsNoMaskIsRefused) {
   EXPECT_EQ(find(frame, {}).size(), 1u) << "the bank before is kept";
 }
 
+/// Of floats what is not finite does not count, or the template is refused.
+TEST_P(MaskContract, WhatIsNotFiniteDoesNotCount) {
+  Image<float> floats(frame.size), part(pattern.size);
+  std::ranges::copy(frame.data, floats.data.begin());
+  std::ranges::copy(pattern.data, part.data.begin());
+  Bytes mask(pattern.size, 1);
+  mask.at(3, 4) = 0;
+  const auto set_floats = [&](const MatrixView& counted) {
+    const MatrixView views[] = {part.view()}, masks[] = {counted};
+    return matcher->set_templates(views, masks);
+  };
+  for (const float pixel : {NAN, INFINITY}) {
+    part.at(3, 4) = pixel;
+    EXPECT_EQ(set_floats({}).message(),
+              "template 0 has pixels that are not finite: masks may leave them out");
+    ASSERT_TRUE(set_floats(mask.view()).ok());
+    for (const double extent : {0.0, 20.0}) {
+      MatchSettings settings;
+      settings.poses.angle_extent = extent;
+      ASSERT_TRUE(matcher->prepare(ElementType::f32, floats.size, settings).ok());
+      ASSERT_TRUE(matcher->enqueue(floats.view()).ok());
+      std::vector<Peak> peaks;
+      ASSERT_TRUE(matcher->collect(peaks).ok());
+      ASSERT_EQ(peaks.size(), 1u);
+      EXPECT_NEAR(peaks[0].x, places[0].x, 0.1);
+      EXPECT_NEAR(peaks[0].score, 1, 1e-6);
+    }
+  }
+}
+
 TEST_P(MaskContract, AMaskOfOnesIsNone) {
   ASSERT_TRUE(set(pattern, Bytes(pattern.size, 255).view()).ok());
   const auto masked = find(frame, {});

@@ -8,7 +8,18 @@
 namespace api {
 namespace {
 
-class PoseLevelsTest : public BackendTest {};
+class PoseLevelsTest : public BackendTest {
+ protected:
+  int levels_of(const Scene& scene, const PoseRange& range) const {
+    const Bytes pattern = scene.pattern();
+    const MatrixView view = pattern.view();
+    const auto bank = make_bank(std::span(&view, 1));
+    const auto made =
+        PoseTemplate::make(device, bank.value()[0], 1, {}, range, {1920, 1080}, Stream{});
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return made.ok() ? made.value().grid().top() : -1;
+  }
+};
 
 /// Neither what is narrow nor a wide range of sizes keeps the search from small frames, where each
 /// level more makes it some 25 times as fast.
@@ -29,19 +40,24 @@ TEST_P(PoseLevelsTest, ByThePixelsThatAreLeft) {
                                                              {{22, 22}, 1, 1, 1, 1},
                                                              {{64, 64}, 1, 1, 1, 1},
                                                              {{64, 64}, 0.4, 1, 2, 3}}) {
-    const Scene scene{.part = part, .poses = {}, .inside = Texture(1, 30, 60)};
-    const Bytes pattern = scene.pattern();
-    const MatrixView view = pattern.view();
-    const auto bank = make_bank(std::span(&view, 1));
     PoseRange range;
     range.scale_min = least;
     range.scale_max = greatest;
     range.pyramid_levels = asked;
-    const auto made =
-        PoseTemplate::make(device, bank.value()[0], 1, {}, range, {1920, 1080}, Stream{});
-    ASSERT_TRUE(made.ok()) << made.status().message();
-    EXPECT_EQ(made.value().grid().top(), levels) << part.width << "x" << part.height;
+    const Scene scene{.part = part, .poses = {}, .inside = Texture(1, 30, 60)};
+    EXPECT_EQ(levels_of(scene, range), levels) << part.width << "x" << part.height;
   }
+}
+
+/// What has no contrast loses none: it is not searched at full size, which would take seconds for
+/// nothing. What loses all of it, such as the squares of a board of single pixels, is.
+TEST_P(PoseLevelsTest, OfFlatOnes) {
+  const auto flat = [](double, double) { return 90.0; };
+  const auto board = [](double x, double y) {
+    return std::lround(std::floor(x) + std::floor(y)) % 2 ? 200.0 : 40.0;
+  };
+  EXPECT_EQ(levels_of({.part = {64, 64}, .inside = flat}, {}), 2);
+  EXPECT_EQ(levels_of({.part = {64, 64}, .inside = board}, {}), 0);
 }
 
 TEST(PosesOverlap, WhatTheyHaveInCommon) {

@@ -25,7 +25,10 @@ inline xcorr::PoseChoice choice_of(const Case& c) {
   choice.most = 3 + c.right.width % 5;
   choice.least = c.right.height % 3 == 0 ? -1 : 0.2;
   choice.near = 2 + c.left.width % 7;
+  choice.next = choice.near / (1 + c.left.height % 2);
   choice.share = 1 + c.right.height % 4;
+  choice.turns = 1 + c.left.width % 3;
+  choice.sizes = 1 + c.left.height % 2;
   choice.far = 20;
   choice.wanted = 1 + c.left.height % 3;
   choice.margin = 0.25;

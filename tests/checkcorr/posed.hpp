@@ -71,11 +71,14 @@ void set(Values& values, const char* name, const std::vector<T>& records) {
   values[name].assign(bytes, bytes + records.size() * sizeof(T));
 }
 
+inline void set_tables(Scenario& scenario, const xcorr::PoseGrid& grid) {
+  set(scenario.values, "angles", grid.angle_table());
+  set(scenario.values, "inverse_scales", grid.inverse_scales());
+}
 /// The tables of the case's grid, which is returned.
 inline xcorr::PoseGrid set_pose_tables(Scenario& scenario) {
   xcorr::PoseGrid grid = pose_grid(scenario.test);
-  set(scenario.values, "angles", grid.angle_table());
-  set(scenario.values, "inverse_scales", grid.inverse_scales());
+  set_tables(scenario, grid);
   return grid;
 }
 

@@ -37,7 +37,8 @@ void choose(const PoseChoice& choice, const PoseSteps& steps, int level,
       const double x = one.twice_x - other.twice_x, y = one.twice_y - other.twice_y;
       if (x * x + y * y >= choice.near * choice.near) continue;
       ++near;
-      adjoins = adjoins || steps.adjoin(level, one.pose, other.pose);
+      adjoins = adjoins || (x * x + y * y < choice.next * choice.next &&
+                            steps.adjoin(level, one.pose, other.pose, choice.turns, choice.sizes));
     }
     if (adjoins || near >= choice.share) continue;
     kept.push_back(one);

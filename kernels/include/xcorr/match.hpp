@@ -198,7 +198,8 @@ class XCORR_API Matcher {
   /// every template window: scores, peaks and thresholds are those of these pixels alone, for all
   /// methods, and exact for u8. A mask without data is one in which all count. Templates of one
   /// size that share a mask are searched together, and their window sums are computed once.
-  /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel.
+  /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel, and
+  /// for a pixel of f32 that counts but is not finite.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
   /// Shares live templates of the matcher's device. Each frame is matched with their state at its

@@ -10,13 +10,17 @@
 namespace xcorr {
 namespace {
 
-/// Candidates of the top level that are followed down.
+/// Candidates of the top level, of which there are several at a place, twice as many as are counted
+/// from then on.
 int most_candidates(int max_peaks) { return 14 + 4 * max_peaks; }
 /// At each level half as many are left, but not fewer than that.
 int fewest_candidates(int max_peaks) { return 4 + 2 * max_peaks; }
 
 /// Poses of one place that are followed in any case: full size tells which of them it is.
 constexpr int fewest_of_place = 3;
+
+/// Twice the pixels of a level from one candidate to another that is no flank of the same peak.
+constexpr double twice_of_same = 2 * 4;
 
 /// How much worse than the peaks that are wanted a candidate may be at a level, besides what a
 /// score may lose there: what is on the frame may look more like the template when it is coarse.
@@ -34,9 +38,13 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
   PoseChoice choice;
   choice.most = most;
   choice.least = PoseDescent::least_similarity(templ, settings.threshold, level);
-  // Within a quarter of the template, as long as the pose is nearly the same: a part that looks
-  // alike at two angles is two candidates until full size tells.
   choice.near = std::max(twice_at(0.25 * smaller, level), 2.0);
+  // As long as the pose is nearly the same: a part that looks alike at two angles, or a period of
+  // its pattern away, is two candidates until full size tells.
+  choice.next = std::min(choice.near, twice_of_same);
+  // Another angle may score more than the right one in the few pixels of the top level, and the way
+  // down leads no farther from it than a step.
+  if (level > 0 && level == templ.grid().top()) choice.turns = choice.sizes = 1;
   // Room for one more place than is wanted.
   choice.share = std::max(most / (settings.max_peaks + 1), fewest_of_place);
   choice.far = twice_at(largest, level);
@@ -119,7 +127,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   most_ = most_candidates(settings.max_peaks);
   found_at_top_ = top.results();
   const int images = static_cast<int>(top.slots().size());
-  const PoseChoice first = choice_at(templ, settings, grid.top(), most_);
+  int listed = grid.top() > 0 ? 2 * most_ : most_;
+  const PoseChoice first = choice_at(templ, settings, grid.top(), listed);
   select_candidates_.problem = {frames[grid.top()], images, grid.steps(), grid.top(), first};
   collect_candidates_.problem = {
       minimum, images, top.settings().max_peaks, grid.steps(), grid.top(), first, polarity};
@@ -127,11 +136,11 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
     local_rescores_.push_back(
         {{frames[level], 0, method, templ.pyramid(), templ.masking(), grid.steps(), level,
-          grid.most(level), most_, false, contrast_at(settings, level), templ.type(),
+          grid.most(level), listed, false, contrast_at(settings, level), templ.type(),
           templ.planes(), 0, overhang_at(settings, level), templ.edges(level)}});
-    prunings_.push_back(
-        {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most), polarity}});
-    most_ = most;
+    prunings_.push_back({{minimum, grid.steps(), level, listed,
+                          choice_at(templ, settings, level, most), polarity}});
+    listed = most_ = most;
   }
   pose_refine_.problem = {frames[0],
                           0,
@@ -147,9 +156,9 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            method,
                            templ.pyramid(),
                            templ.masking(),
-                           grid.steps(),
+                           templ.score_grid().steps(),
                            0,
-                           stage::LocalRescore::most_of(grid.most(PoseSteps::lowest), true),
+                           stage::LocalRescore::most_of(templ.score_grid().most(0), true),
                            most_,
                            true,
                            contrast_at(settings, 0),
@@ -192,8 +201,11 @@ Status PoseDescent::allocate(const PoseTemplate& templ, const PoseBank& images,
     return xcorr::upload(backend, block, values.data(), values.size() * sizeof(values[0]), stream);
   };
   if (Status s = upload(sources_, sources); !s.ok()) return s;
-  if (Status s = upload(angles_, templ.grid().angle_table()); !s.ok()) return s;
-  if (Status s = upload(inverse_scales_, templ.grid().inverse_scales()); !s.ok()) return s;
+  for (const auto& [tables, grid] :
+       {std::pair(&tables_, &templ.grid()), std::pair(&score_tables_, &templ.score_grid())}) {
+    if (Status s = upload(tables->angles, grid->angle_table()); !s.ok()) return s;
+    if (Status s = upload(tables->inverse_scales, grid->inverse_scales()); !s.ok()) return s;
+  }
   std::size_t tries = most_;
   for (const auto& step : local_rescores_)
     tries = std::max<std::size_t>(tries, std::size_t(step.problem.count) * step.problem.tries());
@@ -232,13 +244,14 @@ PoseDescent::Results PoseDescent::results_in(const Block& block) const {
 
 stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLevel& frame,
                                                                 const PoseTemplate& templ,
+                                                                const Tables& tables,
                                                                 const List& list) const {
   return {{},
           frame.rows.data,
           templ.pixels(),
           templ.mask(),
-          angles_.as<AngleStep>(),
-          inverse_scales_.as<std::int32_t>(),
+          tables.angles.as<AngleStep>(),
+          tables.inverse_scales.as<std::int32_t>(),
           list.candidates,
           list.count,
           nullptr,
@@ -263,8 +276,8 @@ Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double thresho
                                               lists_[0].candidates,
                                               lists_[0].count,
                                               starts_.as<RefinedPose>(),
-                                              angles_.as<AngleStep>(),
-                                              inverse_scales_.as<std::int32_t>()};
+                                              tables_.angles.as<AngleStep>(),
+                                              tables_.inverse_scales.as<std::int32_t>()};
   return collect_candidates_.launch(device_, collected, stream);
 }
 
@@ -277,15 +290,15 @@ Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
     const PyramidLevel& frame = pyramid[level];
     local_rescores_[i].problem.pitch = frame.rows.pitch;
     local_rescores_[i].problem.plane = frame.rows.plane;
-    stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, lists_[i]);
+    stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, tables_, lists_[i]);
     if (Status s = local_rescores_[i].launch(device_, rescored, stream); !s.ok()) return s;
     prunings_[i].problem.choice.least = least_similarity(templ, threshold, level);
     stage::PruneCandidates::Buffers pruned{{},
                                            lists_[i].candidates,
                                            lists_[i].count,
                                            found_.as<RescoredPlace>(),
-                                           angles_.as<AngleStep>(),
-                                           inverse_scales_.as<std::int32_t>(),
+                                           tables_.angles.as<AngleStep>(),
+                                           tables_.inverse_scales.as<std::int32_t>(),
                                            lists_[i + 1].candidates,
                                            lists_[i + 1].count,
                                            starts_.as<RefinedPose>()};
@@ -322,7 +335,8 @@ Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLe
   if (Status s = enqueue_refinement(templ, frame, pixels, stream); !s.ok()) return s;
   last_rescore_.problem.pitch = frame.rows.pitch;
   last_rescore_.problem.plane = frame.rows.plane;
-  stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, results.list);
+  stage::LocalRescore::Buffers rescored =
+      local_rescore_buffers(frame, templ, score_tables_, results.list);
   rescored.refinements = results.refinements;
   rescored.found = results.rescored;
   if (Status s = last_rescore_.launch(device_, rescored, stream); !s.ok()) return s;

@@ -68,6 +68,10 @@ class PoseDescent {
     Status choose(const Device& device);
     Status launch(const Device& device, typename Stage::Buffers& buffers, Stream stream);
   };
+  /// Of a grid of poses.
+  struct Tables {
+    Block angles, inverse_scales;
+  };
   /// What a choice writes and the next stages read.
   struct List {
     PoseCandidate* candidates;
@@ -89,7 +93,7 @@ class PoseDescent {
   Status set_template(const PoseTemplate& templ, Stream stream);
   stage::LocalRescore::Buffers local_rescore_buffers(const PyramidLevel& frame,
                                                      const PoseTemplate& templ,
-                                                     const List& list) const;
+                                                     const Tables& tables, const List& list) const;
   /// The first list.
   Status enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream);
   /// What comes of the last list's candidates.
@@ -111,7 +115,8 @@ class PoseDescent {
   Step<stage::LocalRescore> last_rescore_;
   int most_ = 1;  ///< candidates at the end
   TemplateResults found_at_top_ = {};
-  Block sources_, angles_, inverse_scales_, found_, starts_, list_blocks_[2];
+  Tables tables_, score_tables_;
+  Block sources_, found_, starts_, list_blocks_[2];
   std::vector<List> lists_;  ///< of collect_candidates_ and each of prunings_
   Block results_, host_results_;
 };

@@ -24,6 +24,11 @@ class PoseGrid {
   /// \param halvings  of the template's pyramid
   PoseGrid(const PoseRange& range, Size extent, bool round, int diameter, int top, int halvings);
 
+  /// The poses at which what was found is scored. They move the rim by a sixteenth of a pixel, and
+  /// are the same whatever part of the circle and of an octave of sizes is searched: so is a score.
+  /// Of level 0; without angles or sizes the one there is.
+  PoseGrid of_scores() const;
+
   int top() const { return top_; }
   int angles(int level) const { return steps_.angles_of(level); }
   int scales(int level) const { return steps_.scales_of(level); }
@@ -32,9 +37,7 @@ class PoseGrid {
   /// From one to the next: radians, and the logarithm of a ratio.
   double angle_step(int level) const;
   double scale_step(int level) const;
-  /// Whether it is in the range that was asked for, but for rounding.
-  bool contains(const RefinedPose& pose) const;
-  /// The nearest ones of that range: radians, and a scale.
+  /// The nearest ones of the range that was asked for: radians, and a scale.
   double angle_in_range(double angle) const;
   double scale_in_range(double scale) const;
   bool turns() const { return steps_.turns; }
@@ -49,6 +52,10 @@ class PoseGrid {
   const std::vector<std::int32_t>& inverse_scales() const { return inverse_scales_; }
 
  private:
+  /// \param shape   steps without angles and sizes
+  /// \param radius  by which the rim moves by a pixel
+  PoseGrid(const PoseRange& range, const PoseSteps& shape, double radius, int top);
+
   PoseTables tables() const { return {angles_.data(), inverse_scales_.data()}; }
 
   bool is_all_round() const;

@@ -100,6 +100,13 @@ Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, int lev
   return likeness(images.value(), 1, {}, 1, 0);
 }
 
+Result<bool> PoseTemplate::is_flat(const WarpMap& map, Stream stream) const {
+  if (is_live()) return false;
+  const auto images = images_of({&map, 1}, 0, stream);
+  if (!images.ok()) return images.status();
+  return likeness(images.value(), 0, {}, 1, 0) == 0;
+}
+
 PoseGrid PoseTemplate::grid_of(const PoseRange& range, int top, int halvings) const {
   return PoseGrid(range, extent_, round_, diameter_, top, std::min(halvings, pyramid_.halvings));
 }
@@ -114,12 +121,15 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
            (asked ? level <= range.pyramid_levels && left >= least_template_side
                   : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
   };
+  const auto flat = is_flat(grid_of(range, 0, pyramid_.halvings).map(0, {}), stream);
+  if (!flat.ok()) return flat.status();
   for (int level = 0; level == 0 || fits(level); ++level) {
     const WarpMap map = grid_of(range, level, pyramid_.halvings).map(level, {});
     const auto like = likeness_between_pixels(map, level, stream);
     if (!like.ok()) return like.status();
-    if (level > 0 && like.value() < least_likeness && !asked) break;
-    likeness_.push_back(like.value());
+    const double left = flat.value() ? 1 : like.value();
+    if (level > 0 && left < least_likeness && !asked) break;
+    likeness_.push_back(left);
   }
   // In frames of half size lines of a pixel still show; full size takes many times as long.
   while (!asked && likeness_.size() > 2) {
@@ -133,6 +143,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   }
   const int top = static_cast<int>(likeness_.size()) - 1;
   grid_ = grid_of(range, top, pyramid_.halvings);
+  score_grid_ = grid_.of_scores();
   // The images of the top level are made once: from a finer level, which takes more samples. Those
   // of edges are made at full size anyway.
   top_grid_ = edge_rule_ ? grid_ : grid_of(range, top, std::max(top - finer, 0));

@@ -14,14 +14,24 @@ namespace {
 
 constexpr double degree = std::numbers::pi / 180;
 
+/// A pose so little past the border of the range, in pixels at the template's rim, scores as that
+/// of the border does.
+constexpr double least_past = 0.125;
+
+/// How far the rim is from where the nearest pose of the range has it.
+double past(const PoseGrid& grid, Size size, const RefinedPose& refined) {
+  const double angle = std::atan2(refined.sine, refined.cosine);
+  const double turned = std::remainder(grid.angle_in_range(angle) - angle, 360 * degree);
+  const double grown = grid.scale_in_range(refined.scale) - refined.scale;
+  return 0.5 * std::max(size.width, size.height) *
+         std::max(std::abs(turned) * refined.scale, std::abs(grown));
+}
+
 /// Moves a pose from where it was scored to where least squares led, at most to the border of the
-/// range. The place that belongs to a pose past the border need not be that of the border.
+/// range.
 void settle(const PoseGrid& grid, const RefinedPose& refined, Pose& pose) {
   pose.angle = grid.angle_in_range(std::atan2(refined.sine, refined.cosine)) / degree;
   pose.scale = grid.scale_in_range(refined.scale);
-  if (!grid.contains(refined) &&
-      std::max(std::abs(refined.x - pose.center_x), std::abs(refined.y - pose.center_y)) > 1)
-    return;
   pose.center_x = refined.x;
   pose.center_y = refined.y;
 }
@@ -53,20 +63,20 @@ bool PosePlan::is_cut_off(const Search& search, const PoseDescent::End& end) con
 PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {
   const PoseGrid& grid = search.templ.grid();
   const auto& [candidate, refinement, rescored] = end;
-  const auto pose_at = [&](const auto& place, int level) {
-    return Pose{0.5 * place.twice_x, 0.5 * place.twice_y, grid.angle(level, place.pose) / degree,
-                grid.scale(level, place.pose)};
+  const auto pose_at = [&](const auto& place, const PoseGrid& of) {
+    return Pose{0.5 * place.twice_x, 0.5 * place.twice_y,
+                grid.angle_in_range(of.angle(0, place.pose)) / degree,
+                grid.scale_in_range(of.scale(0, place.pose))};
   };
-  Found found{candidate.score, candidate.similarity, pose_at(candidate, 0)};
-  if (rescored.is_inside && refinement.is_refined) {
-    Found settled{rescored.score,
-                  similarity_of(info(method_of(settings_)).minimum, contrast_of(settings_).polarity,
-                                rescored.score),
-                  pose_at(rescored, PoseSteps::lowest)};
-    const bool in_range = grid.contains(refinement.pose);
-    if (settings_.subpixel != Subpixel::none) settle(grid, refinement.pose, settled.pose);
-    // Past the range's border least squares say little of what is best in it.
-    if (in_range || settled.similarity >= found.similarity) found = settled;
+  Found found{candidate.score, candidate.similarity, pose_at(candidate, grid)};
+  // Farther past the range's border least squares say little of what is best in it.
+  if (rescored.is_inside && refinement.is_refined &&
+      past(grid, search.templ.size(), refinement.pose) <= least_past) {
+    found = {rescored.score,
+             similarity_of(info(method_of(settings_)).minimum, contrast_of(settings_).polarity,
+                           rescored.score),
+             pose_at(rescored, search.templ.score_grid())};
+    if (settings_.subpixel != Subpixel::none) settle(grid, refinement.pose, found.pose);
   }
   Pose& pose = found.pose;
   pose.angle = std::remainder(pose.angle, 360);

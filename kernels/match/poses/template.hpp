@@ -47,6 +47,8 @@ class PoseTemplate {
                                    Size frame, Stream stream);
 
   const PoseGrid& grid() const { return grid_; }
+  /// See PoseGrid::of_scores().
+  const PoseGrid& score_grid() const { return score_grid_; }
   Size size() const { return pyramid_.size; }
   ElementType type() const { return type_; }
   int planes() const { return planes_; }
@@ -145,6 +147,8 @@ class PoseTemplate {
   /// count in both, every `stride`-th of every `stride`-th row; -1 where these are fewer.
   double likeness(const Images& images, std::size_t other, Shift shift, int stride,
                   double fewest) const;
+  /// Whether no image of it has contrast, so that nothing is lost when it is halved.
+  Result<bool> is_flat(const WarpMap& map, Stream stream) const;
   /// Of an image and what it looks like half a pixel away.
   Result<double> likeness_between_pixels(const WarpMap& map, int level, Stream stream) const;
   /// Poses away from the first one at which the images of the grid's top level score about what a
@@ -186,7 +190,7 @@ class PoseTemplate {
   int diameter_ = 0;    ///< of the circle that holds it, where that says more
   bool round_ = false;  ///< what counts is a disc
   Masking masking_;
-  PoseGrid grid_, top_grid_;
+  PoseGrid grid_, top_grid_, score_grid_;
   std::vector<double> likeness_;  ///< of each level with itself half a pixel away
   const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
   const Variant<stage::WarpTemplate>* warp_template_ = nullptr;

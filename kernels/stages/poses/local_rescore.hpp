@@ -52,8 +52,8 @@ struct LocalRescore {
     int level = 0;  ///< of the frame, and of the candidates
     Size most;      ///< of all images, see map_of()
     int count = 1;  ///< at most so many candidates
-    /// Tried is only the pose of the finest level that is nearest to where least squares led from
-    /// the candidate, which is of level 0.
+    /// Tried is only the pose that is nearest to where least squares led from the candidate, which
+    /// is of level 0. The steps are then PoseGrid::of_scores(), with angles all round from 0 on.
     bool refined = false;
     ContrastRule contrast = {};
     ElementType type = ElementType::u8;
@@ -89,7 +89,6 @@ struct LocalRescore {
       return !(contrast.least > 0) || !lacks_contrast(n, variance, planes, contrast.least);
     }
     XCORR_HD int tries() const { return refined ? 1 : steps.neighbours(); }
-    XCORR_HD int pose_level() const { return refined ? PoseSteps::lowest : level; }
   };
 
   struct Buffers : Launch {
@@ -141,7 +140,7 @@ struct LocalRescore {
   /// of a pixel of that, whatever the size at its angle: a column or a row more, in which nothing
   /// counts, moves it by half a pixel. So the score is that of the place.
   XCORR_HD static WarpMap map_of(const Problem& p, const Buffers& b, const Try& one) {
-    WarpMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+    WarpMap map = p.steps.map(p.level, one.pose, {b.angles, b.inverse_scales});
     if (p.refined) {
       map.width += (one.twice_x - (map.width - 1)) & 1;
       map.height += (one.twice_y - (map.height - 1)) & 1;
@@ -154,29 +153,23 @@ struct LocalRescore {
   }
 
  private:
-  /// Moves a try from a pose of level 0 to that of the finest level nearest to the refined one.
+  /// Makes a try of the pose and the place nearest to the refined ones.
   XCORR_HD static void settle(const PoseSteps& steps, const PoseTables& tables,
                               const RefinedPose& refined, Try& one) {
-    constexpr int finer = 1 << -PoseSteps::lowest;
-    one.pose = {finer * one.pose.angle, finer * one.pose.scale};
+    one.pose = {};
     one.twice_x = static_cast<std::int32_t>(floor(2 * refined.x + 0.5));
     one.twice_y = static_cast<std::int32_t>(floor(2 * refined.y + 0.5));
     if (steps.turns) {
-      const AngleStep from = tables.angles[one.pose.angle];
-      // The sine of a small angle, which stands for it.
-      const double turned = (refined.sine * from.cosine - refined.cosine * from.sine) / (1 << 30);
-      one.pose.angle += static_cast<std::int32_t>(floor(turned / steps.angle_step + 0.5));
-      if (steps.circle) one.pose.angle = (one.pose.angle + steps.angles) % steps.angles;
-      one.pose.angle = clamped(one.pose.angle, steps.angles);
+      const double turned = floor(atan2(refined.sine, refined.cosine) / steps.angle_step + 0.5);
+      one.pose.angle = clamped(turned < 0 ? turned + steps.angles : turned, steps.angles);
     }
     if (steps.grows) {
-      const double grown = refined.scale * tables.inverse_scales[one.pose.scale] / (1 << 24) - 1;
-      one.pose.scale += static_cast<std::int32_t>(floor(grown / steps.scale_step + 0.5));
-      one.pose.scale = clamped(one.pose.scale, steps.scales);
+      const double grown = log(refined.scale * tables.inverse_scales[0] / (1 << 24));
+      one.pose.scale = clamped(floor(grown / steps.scale_step + 0.5), steps.scales);
     }
   }
-  XCORR_HD static std::int32_t clamped(std::int32_t i, std::int32_t count) {
-    return i < 0 ? 0 : i < count ? i : count - 1;
+  XCORR_HD static std::int32_t clamped(double i, std::int32_t count) {
+    return i < 0 ? 0 : i < count ? static_cast<std::int32_t>(i) : count - 1;
   }
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The angles and scales that are searched at each level of a pyramid, as kernels see them. A level
-// has twice as many as the one above, and all of that one's among them. Below level 0 pixels become
-// no smaller, but angles and scales still do: so the score of a match hardly depends on where it
-// lies between them. All in integers, so that every backend makes the same images.
+// has twice as many as the one above, and all of that one's among them. All in integers, so that
+// every backend makes the same images.
 #pragma once
 
 #include "stages/poses/warp_template.hpp"
@@ -21,7 +20,7 @@ struct AngleStep {
   std::int32_t cosine, sine;
 };
 
-/// Those of the finest level, in device memory.
+/// Those of level 0, in device memory.
 struct PoseTables {
   const AngleStep* angles = nullptr;
   /// Pixels of the template for one of the frame at full size, in 2^-24.
@@ -29,9 +28,7 @@ struct PoseTables {
 };
 
 struct PoseSteps {
-  static constexpr int lowest = -2;
-
-  std::int32_t angles = 1, scales = 1;    ///< of the finest level, in its tables
+  std::int32_t angles = 1, scales = 1;    ///< of level 0, in its tables
   double angle_step = 0, scale_step = 0;  ///< of that level: radians, and the log of a ratio
   bool turns = false, grows = false;      ///< several angles, several scales
   bool circle = false;                    ///< the last angle is next to the first
@@ -41,9 +38,9 @@ struct PoseSteps {
   std::int32_t halvings = 0;              ///< of the template, from which images are made
 
   XCORR_HD int angles_of(int level) const {
-    return circle ? angles >> (level - lowest) : ((angles - 1) >> (level - lowest)) + 1;
+    return circle ? angles >> level : ((angles - 1) >> level) + 1;
   }
-  XCORR_HD int scales_of(int level) const { return ((scales - 1) >> (level - lowest)) + 1; }
+  XCORR_HD int scales_of(int level) const { return ((scales - 1) >> level) + 1; }
 
   /// How many poses are a pose and those next to it.
   XCORR_HD int neighbours() const { return (turns ? 3 : 1) * (grows ? 3 : 1); }
@@ -59,17 +56,18 @@ struct PoseSteps {
     if (grows) pose.scale += k - 1;
     return pose.scale >= 0 && pose.scale < scales_of(level);
   }
-  /// Whether they are so close that what lies at one of them also scores at the other.
-  XCORR_HD bool adjoin(int level, PoseIndex a, PoseIndex b) const {
+  /// Whether no more than so many steps of the level are between them.
+  XCORR_HD bool adjoin(int level, PoseIndex a, PoseIndex b, int turns, int sizes) const {
     const auto distance = [](int x, int y) { return x < y ? y - x : x - y; };
     const int turned = distance(a.angle, b.angle), rest = angles_of(level) - turned;
-    return (circle && rest < turned ? rest : turned) <= 3 && distance(a.scale, b.scale) <= 2;
+    return (circle && rest < turned ? rest : turned) <= turns &&
+           distance(a.scale, b.scale) <= sizes;
   }
   /// The same pose one level down.
   XCORR_HD static PoseIndex below(PoseIndex pose) { return {2 * pose.angle, 2 * pose.scale}; }
 
   XCORR_HD WarpMap map(int level, PoseIndex pose, const PoseTables& tables) const {
-    const AngleStep angle = tables.angles[pose.angle << (level - lowest)];
+    const AngleStep angle = tables.angles[pose.angle << level];
     std::int64_t pixel = pixel_of(level, pose.scale, tables);
     WarpMap map{};
     const std::int64_t c = round ? one : angle.cosine < 0 ? -angle.cosine : angle.cosine;
@@ -118,8 +116,7 @@ struct PoseSteps {
 
   /// What a pixel of the level covers of the template, in 2^-24 of its pixels.
   XCORR_HD static std::int64_t pixel_of(int level, int scale, const PoseTables& tables) {
-    return std::int64_t{tables.inverse_scales[scale << (level - lowest)]}
-           << (level > 0 ? level : 0);
+    return std::int64_t{tables.inverse_scales[scale << level]} << level;
   }
   XCORR_HD static std::int32_t share_of(std::int64_t length, std::int32_t part) {
     return static_cast<std::int32_t>((length * part + (1 << 29)) >> 30);

@@ -11,14 +11,17 @@
 namespace xcorr {
 
 /// Which candidates are kept: one after the other the best one left (of equals the first), which
-/// then stands for all those near it whose poses adjoin its own.
+/// then stands for all those next to it whose poses adjoin its own.
 struct PoseChoice {
   int most = 1;
   double least = 0;  ///< similarity
-  /// Twice the distance, in pixels of the level, below which candidates of adjoining poses are one.
+  /// Twice the distance, in pixels of the level, below which candidates of adjoining poses are one;
+  /// not more than `near`.
+  double next = 0;
+  int turns = 3, sizes = 2;  ///< poses adjoin that are so many steps from each other
+  /// Of those kept no more than `share` are so near each other (twice the distance), whatever their
+  /// poses: a part that looks alike at many must not take the places of others.
   double near = 0;
-  /// Of those kept no more than that are so near each other, whatever their poses: a part that
-  /// looks alike at many must not take the places of others.
   int share = 1;
   /// Once `wanted` of those kept are at least this far from each other (twice the distance), none
   /// is kept whose similarity is less than the last one's by more than the margin.
@@ -30,8 +33,10 @@ struct PoseChoice {
   /// how many are near.
   XCORR_HD bool hides(const PoseSteps& steps, int level, const PoseCandidate& kept,
                       const PoseCandidate& one, int& crowd) const {
-    if (squared_distance(kept, one) >= square_of(near)) return false;
-    return ++crowd >= share || steps.adjoin(level, kept.pose, one.pose);
+    const std::int64_t distance = squared_distance(kept, one);
+    if (distance >= square_of(near)) return false;
+    return ++crowd >= share ||
+           (distance < square_of(next) && steps.adjoin(level, kept.pose, one.pose, turns, sizes));
   }
   XCORR_HD bool apart(const PoseCandidate& a, const PoseCandidate& b) const {
     return squared_distance(a, b) >= square_of(far);
@@ -186,10 +191,9 @@ struct PruneCandidates {
 
 /// Where least squares begin from a candidate of level 0.
 XCORR_HD inline RefinedPose start_of(const PoseCandidate& c, const PoseTables& tables) {
-  const AngleStep angle = tables.angles[c.pose.angle << -PoseSteps::lowest];
+  const AngleStep angle = tables.angles[c.pose.angle];
   return {0.5 * c.twice_x, 0.5 * c.twice_y, double(angle.cosine) / (1 << 30),
-          double(angle.sine) / (1 << 30),
-          double(1 << 24) / tables.inverse_scales[c.pose.scale << -PoseSteps::lowest]};
+          double(angle.sine) / (1 << 30), double(1 << 24) / tables.inverse_scales[c.pose.scale]};
 }
 
 }  // namespace xcorr

@@ -21,7 +21,7 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
     const auto method = xcorr::methods()[which % xcorr::methods().size()].method;
     const bool refined = which % 4 == 3;
     const int level = refined ? 0 : which % 4;
-    const xcorr::PoseGrid grid = pose_grid(c);
+    const xcorr::PoseGrid grid = scored_grid(c, refined);
     return {c.left,
             scenario.problem.correlate.left_pitch,
             method,
@@ -29,7 +29,7 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
             scenario.problem.masking,
             grid.steps(),
             level,
-            Stage::most_of(grid.most(refined ? xcorr::PoseSteps::lowest : level), refined),
+            Stage::most_of(grid.most(level), refined),
             candidates + 2,
             refined,
             {xcorr::info(method).centred ? c.polarity : xcorr::Polarity::same, c.min_contrast},
@@ -41,7 +41,8 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
     set_pyramids(scenario, scenario.test.planes);
     set_frame(scenario, scenario.test.planes);
     const Problem p = problem(scenario);
-    const xcorr::PoseGrid grid = set_pose_tables(scenario);
+    const xcorr::PoseGrid grid = scored_grid(scenario.test, p.refined);
+    set_tables(scenario, grid);
     std::vector<PoseCandidate> list;
     std::vector<xcorr::PoseRefinement> refinements;
     for (int i = 0; i < p.count; ++i) {
@@ -81,6 +82,9 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
   }
 
  private:
+  static xcorr::PoseGrid scored_grid(const Case& c, bool refined) {
+    return refined ? pose_grid(c).of_scores() : pose_grid(c);
+  }
   /// What sums in another order may change.
   static double score_bound(const Problem& p, const Truth& t) {
     if (xcorr::info(p.method).normed) return 1e-4;
