@@ -208,6 +208,29 @@ Result<Rows> FrameReader::read_planes(const MatrixView& frame, const Rect& part,
   return to;
 }
 
+Result<RowsWithColors> FrameReader::read_with_colors(const MatrixView& frame,
+                                                     std::span<const ColorPlane> planes,
+                                                     const PixelLayout& luma, const Rect& part,
+                                                     Stream stream) {
+  RowsWithColors read{};
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    if (i > 0 && share_pixels(planes[i], planes[i - 1])) {
+      read.planes[i] = read.planes[i - 1];
+      continue;
+    }
+    const auto brought =
+        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
+    if (!brought.ok()) return brought.status();
+    read.planes[i] = brought.value();
+  }
+  read.luma = read.planes[0];
+  if (luma == PixelLayout() && read.luma.pitch > 0) return read;
+  const auto converted = convert(read.luma, part.size(), luma, stream);
+  if (!converted.ok()) return converted.status();
+  read.luma = converted.value();
+  return read;
+}
+
 Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream stream,
                                Block* to) {
   if (planes_ > 1) return read_planes(frame, part, stream);

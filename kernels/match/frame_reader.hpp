@@ -6,6 +6,9 @@
 // do; from packed or subsampled pixels all are gathered, by one launch.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "device/runtime.hpp"
 #include "match/staging.hpp"
 #include "stages/image/luma.hpp"
@@ -26,6 +29,12 @@ struct Rows {
   std::int64_t plane = 0;  ///< bytes from one plane to the next, where there are several
 };
 
+/// A part of a frame: its luma, and its planes as they lie.
+struct RowsWithColors {
+  Rows luma;
+  std::array<Rows, color_planes> planes;
+};
+
 class FrameReader {
  public:
   FrameReader() = default;
@@ -43,6 +52,12 @@ class FrameReader {
   /// Enqueues the reading. The rows are those of the part, and stay valid until the next call. If
   /// they can be copied to a device as they are, they go to `to`, if given.
   Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream, Block* to = nullptr);
+
+  /// The same of a frame of u8 for what reads its colours in place: nothing is gathered. \param
+  /// planes  of the frame, one or color_planes \param luma  of the first plane's pixels
+  Result<RowsWithColors> read_with_colors(const MatrixView& frame,
+                                          std::span<const ColorPlane> planes,
+                                          const PixelLayout& luma, const Rect& part, Stream stream);
 
  private:
   std::int64_t pitch_of(std::int64_t element_bytes) const;

@@ -16,6 +16,11 @@ namespace {
 using namespace xcorr;
 using namespace xcorr::tracker;
 
+int bin_of_rgb(int red, int green, int blue) {
+  const Color color = color_of_rgb(red, green, blue);
+  return bin_of_color(color.luma, color.blue, color.red);
+}
+
 TEST(ColorBins, AreWithinAHistogramAndDiffer) {
   std::vector<bool> used(color_bins);
   for (int red = 0; red < 256; red += 5)

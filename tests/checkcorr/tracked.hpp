@@ -23,18 +23,31 @@ inline bool is_tracked(const Case& c) {
          c.left.height >= 24 && c.left.area() <= 200 * 200;
 }
 
-inline constexpr int tracked_windows = 4, tracked_filters = 2;
+inline constexpr int tracked_windows = 4, tracked_filters = 3;
 
-/// The frame: of every third case two bytes are a pixel.
+/// The frame: of every third case two bytes are a pixel. Its colours are none, RGB, or luma and
+/// subsampled chroma of a part with odd corners.
 inline xcorr::stage::FeatureMaps::Problem feature_maps_problem(const Scenario& scenario) {
+  using namespace xcorr::tracker;
   Size frame = scenario.test.left;
   const bool packed = frame.width % 3 == 0 && frame.width >= 48;
   if (packed) frame.width /= 2;
-  return {frame,
-          {0, 0, frame.width, frame.height},
-          scenario.problem.correlate.left_pitch,
-          packed ? xcorr::packed_luma(2, 1) : xcorr::PixelLayout(),
-          tracked_windows};
+  const std::int64_t pitch = scenario.problem.correlate.left_pitch;
+  const Rect whole{0, 0, frame.width, frame.height};
+  xcorr::stage::FeatureMaps::Problem p{
+      frame,           whole, pitch, packed ? xcorr::packed_luma(2, 1) : xcorr::PixelLayout(),
+      tracked_windows, whole};
+  const auto kind = static_cast<Colors>(frame.height % 3);
+  p.colors.colors = kind;
+  p.colors.planes[0] = {pitch, packed ? 2 : 1, packed ? 1 : 0, 0, 0};
+  if (kind == Colors::rgb) {
+    for (int i = 0; i < xcorr::color_planes; ++i)
+      p.colors.planes[i] = {3 * std::int64_t{frame.width} + 5, 3, 2 - i, 0, 0};
+  } else if (kind == Colors::luma_chroma) {
+    for (int i = 1; i < xcorr::color_planes; ++i) p.colors.planes[i] = {pitch, 2, i - 1, 1, 1};
+    p.color_part = {1, 1, frame.width - 2, frame.height - 2};
+  }
+  return p;
 }
 
 /// Round the frame's middle; the second one is left out, the third one is lower, to the left, and
@@ -48,6 +61,15 @@ inline std::vector<xcorr::tracker::Look> tracked_looks(Size frame) {
           {x, y - 0.2 * side, 1.1 * side, 1.1, 0}};
 }
 
+/// Upright, none, turned a little, and upside down.
+inline std::vector<xcorr::tracker::Cropping> tracked_croppings(
+    const std::vector<xcorr::tracker::Look>& looks) {
+  std::vector<xcorr::tracker::Cropping> croppings;
+  for (const double angle : {0.0, 0.0, 33.0, -171.0})
+    croppings.emplace_back(looks[croppings.size()], angle);
+  return croppings;
+}
+
 /// The truth of the stages feature_maps and spectra.
 inline xcorr::Status make_spectra(Scenario& scenario) {
   const auto p = feature_maps_problem(scenario);
@@ -56,12 +78,24 @@ inline xcorr::Status make_spectra(Scenario& scenario) {
   values["pixels"].assign(lefts.begin(), lefts.begin() + (p.frame.height - 1) * p.pitch +
                                              p.frame.width * p.layout.bytes);
   set(values, "looks", tracked_looks(p.frame));
+  set(values, "croppings", tracked_croppings(tracked_looks(p.frame)));
+  for (int i = 0; i < xcorr::color_planes; ++i) {
+    auto& plane = values["plane_" + std::to_string(i)];
+    plane.resize(static_cast<std::size_t>(p.colors.bytes_of(i, p.color_part)));
+    for (std::size_t k = 0; k < plane.size(); ++k) plane[k] = lefts[(k + 37 * i) % lefts.size()];
+  }
   if (auto s = scenario.make<xcorr::stage::FeatureMaps>(p); !s.ok()) return s;
   return scenario.make<xcorr::stage::FeatureFft>({tracked_windows});
 }
 
-/// Two training samples: the second filter's first one, of the first window, and one of the third
-/// window for the first filter, which knows the first window.
+/// Three training samples: the second filter's first one, of the first window; one of the third
+/// window for the first filter, whose memory is full, and one for the third filter's memory, which
+/// changes the sample before.
+inline std::vector<xcorr::tracker::TrainingSample> tracked_samples() {
+  return {{1, 1, 0, -1, 0, {1}},
+          {0, xcorr::tracker::samples_kept, 4, 2, 0.3f, {0.4f, 0.1f, 0.2f, 0.15f, 0.05f, 0.1f}},
+          {2, 3, -1, 1, 0.25f, {0.5f, 0.3f, 0.2f}}};
+}
 inline xcorr::Status make_filters(Scenario& scenario) {
   if (auto s = make_spectra(scenario); !s.ok()) return s;
   auto& values = scenario.values;
@@ -71,24 +105,30 @@ inline xcorr::Status make_filters(Scenario& scenario) {
     to.insert(to.end(), spectra.begin() + i * bytes, spectra.begin() + (i + 1) * bytes);
   };
   values["seen"].clear();
-  window(values["seen"], 0);
-  window(values["seen"], 2);
-  values["means"].clear();
-  window(values["means"], 0);
-  window(values["means"], 3);  // of which nothing is left
-  set(values, "training_samples", std::vector<xcorr::tracker::TrainingSample>{{1, 1}, {0, 0}});
-  set(values, "shapes", std::vector<xcorr::tracker::FilterShape>{{10, 10}, {7.3, 14.1}});
-  return scenario.make<xcorr::stage::FilterUpdate>({2, tracked_filters});
+  for (const std::size_t i : {0, 2, 3}) window(values["seen"], i);
+  values["samples"].clear();
+  for (int filter = 0; filter < tracked_filters; ++filter)
+    for (const std::size_t i : {0, 3, 0, 2, 3, 2}) window(values["samples"], i);
+  // Filters that respond with about as much as they ought to.
+  const auto seen = view<float>(values, "spectra");
+  std::vector<float> known;
+  for (std::size_t i = 0; i < 2 * tracked_filters * xcorr::tracker::spectrum_floats; ++i)
+    known.push_back(2e-5f * seen[i % xcorr::tracker::spectrum_floats]);
+  set(values, "known", known);
+  set(values, "training_samples", tracked_samples());
+  set(values, "shapes", std::vector<xcorr::tracker::FilterShape>{{10, 10}, {7.3, 14.1}, {12, 8}});
+  return scenario.make<xcorr::stage::FilterUpdate>({tracked_filters, tracked_filters});
 }
 
-/// Floats that may be off by a share of the largest one. `windows`: those of which there are some
-/// at all, each with as many floats; empty: all.
+/// Floats that may be off by a share of the largest one. `parts`: those of which there are some at
+/// all, of `count` with as many floats each; empty: all.
 inline void compare_floats(Comparison& comparison, const Values& expected, const Values& got,
-                           const char* name, double share, const std::vector<int>& windows = {}) {
+                           const char* name, double share, const std::vector<int>& parts = {},
+                           int count = tracked_windows) {
   const auto right = view<float>(expected, name), made = view<float>(got, name);
-  const std::size_t each = right.size() / (windows.empty() ? 1 : tracked_windows);
-  for (const int window : windows.empty() ? std::vector<int>{0} : windows) {
-    const std::size_t first = window * each;
+  const std::size_t each = right.size() / (parts.empty() ? 1 : count);
+  for (const int part : parts.empty() ? std::vector<int>{0} : parts) {
+    const std::size_t first = part * each;
     float largest = 0;
     for (std::size_t i = first; i < first + each; ++i)
       largest = std::max(largest, std::abs(right[i]));

@@ -3,6 +3,7 @@
 // The oracle of filters that learn, in double precision: channels by their definition, transforms
 // by sums over all cells, filters by elimination, tops by as many steps as they take.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -103,10 +104,74 @@ Histograms histograms_of(const std::vector<double>& window) {
   return histograms;
 }
 
-void describe(const std::vector<double>& window, float* out, double* energies) {
+/// Luma, and how far blue and red are from gray, of four pixels of a cell.
+std::array<double, 3> mean_color(const stage::FeatureMaps::Problem& p,
+                                 const std::uint8_t* const (&planes)[color_planes],
+                                 const Cropping& window, int x, int y) {
+  std::array<double, 3> mean = {};
+  for (const int row : {4 * y + 1, 4 * y + 3})
+    for (const int column : {4 * x + 1, 4 * x + 3}) {
+      const auto along = [&](std::int64_t first, std::int64_t by_column, std::int64_t by_row,
+                             int begin, int length) {
+        const std::int64_t place = first + window.samples * (column * by_column + row * by_row);
+        const double nearest = std::floor(static_cast<double>(place) / 65536 + 0.5);
+        return static_cast<int>(std::clamp<double>(nearest, begin, begin + length - 1));
+      };
+      const int at_x =
+          along(window.x, window.x_by_column, window.x_by_row, p.color_part.x, p.color_part.width);
+      const int at_y =
+          along(window.y, window.y_by_column, window.y_by_row, p.color_part.y, p.color_part.height);
+      const auto value = [&](int i) -> int {
+        const auto& [pitch, step, position, shift_x, shift_y] = p.colors.planes[i];
+        const int wide = 1 << shift_x, high = 1 << shift_y;
+        return planes[i][(at_y / high - p.color_part.y / high) * pitch +
+                         (at_x / wide - p.color_part.x / wide) * step + position];
+      };
+      if (p.colors.colors == Colors::none) {
+        mean[0] += value(0) / 4.0;
+      } else if (p.colors.colors == Colors::rgb) {
+        const int luma = (77 * value(0) + 150 * value(1) + 29 * value(2) + 128) / 256;
+        mean[0] += luma / 4.0;
+        mean[1] += std::trunc((value(2) - luma) * 9 / 16.0) / 4;
+        mean[2] += std::trunc((value(0) - luma) * 23 / 32.0) / 4;
+      } else {
+        mean[0] += value(0) / 4.0;
+        mean[1] += (value(1) - 128) / 4.0;
+        mean[2] += (value(2) - 128) / 4.0;
+      }
+    }
+  return mean;
+}
+
+/// What a channel of colour says of a mean colour: of eight hues, then of six levels of luma.
+double color_channel(const std::array<double, 3>& color, int k) {
+  const auto [luma, blue, red] = color;
+  const double pure = std::min(1.0, std::hypot(blue, red) / 40);
+  const double eighth = std::numbers::pi / 4;
+  if (k < hues) {
+    const double away = std::atan2(red, blue) - k * eighth;
+    return 0.7 * pure * std::max(0.0, (std::cos(away) - std::cos(eighth)) / (1 - std::cos(eighth)));
+  }
+  const double level = std::clamp(luma / 256 * lumas - 0.5, 0.0, lumas - 1.0);
+  return 0.5 * (1 - pure) * std::max(0.0, 1 - std::abs(level - (k - hues)));
+}
+
+/// Of all cells.
+std::vector<std::array<double, color_channels>> colors_of(
+    const stage::FeatureMaps::Problem& p, const std::uint8_t* const (&planes)[color_planes],
+    const Cropping& window) {
+  std::vector<std::array<double, color_channels>> colors(cells);
+  for (int i = 0; i < cells; ++i) {
+    const auto color = mean_color(p, planes, window, i % grid, i / grid);
+    for (int k = 0; k < color_channels; ++k) colors[i][k] = color_channel(color, k);
+  }
+  return colors;
+}
+
+void describe(const std::vector<double>& window,
+              const std::vector<std::array<double, color_channels>>& colors, float* out,
+              double* energies) {
   Histograms histograms = histograms_of(window);
-  double mean = 0;
-  for (const double pixel : window) mean += pixel / static_cast<double>(window.size());
   for (int y = 0; y < grid; ++y) {
     energies[y] = 0;
     for (int x = 0; x < grid; ++x) {
@@ -116,18 +181,10 @@ void describe(const std::vector<double>& window, float* out, double* energies) {
         const double contrast =
             std::sqrt(histograms.energy(x, y) + histograms.energy(nx, y) +
                       histograms.energy(x, ny) + histograms.energy(nx, ny) + 0.1);
-        for (int k = 0; k < directions; ++k) {
-          const double value = std::min(histograms.at(x, y, k) / contrast, 0.2);
-          values[k] += value / 2;
-          values[directions + orientations + i] += 0.2357 * value;
-        }
-        for (int k = 0; k < orientations; ++k)
-          values[directions + k] += std::min(histograms.both(x, y, k) / contrast, 0.2) / 2;
+        for (int k = 0; k < directions; ++k)
+          values[k] += std::min(histograms.at(x, y, k) / contrast, 0.2) / 2;
       }
-      for (int i = 0; i < cell * cell; ++i)
-        values[channels - 1] +=
-            (window[(y * cell + i / cell) * window_size + x * cell + i % cell] - mean) /
-            (cell * cell * 255);
+      std::ranges::copy(colors[y * grid + x], values + directions);
       const auto faded = [](int i) {
         return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1));
       };
@@ -142,10 +199,12 @@ void describe(const std::vector<double>& window, float* out, double* energies) {
 
 Status channels_of(const stage::FeatureMaps::Problem& p, const Device&,
                    const stage::FeatureMaps::Buffers& b, PlanState*) {
-  for (int i = 0; i < p.windows; ++i)
-    if (b.looks[i].side != 0)
-      describe(window_of(p, b.pixels, b.looks[i]), b.channels + std::int64_t{i} * cells * channels,
-               b.energies + std::int64_t{i} * grid);
+  const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+  for (int i = 0; i < p.windows; ++i) {
+    if (b.looks[i].side == 0) continue;
+    describe(window_of(p, b.pixels, b.looks[i]), colors_of(p, planes, b.croppings[i]),
+             b.channels + std::int64_t{i} * cells * channels, b.energies + std::int64_t{i} * grid);
+  }
   return {};
 }
 
@@ -221,12 +280,18 @@ Status spectra(const stage::FeatureFft::Problem& p, const Device&,
 
 using Vector = std::vector<Complex>;
 
-/// f of (x x* / n + pull) f = b, by elimination.
-Vector solved(const Vector& x, Vector b, double pull) {
+/// Of a filter, at a frequency: the samples with their weights.
+using Weighted = std::vector<std::pair<double, Vector>>;
+
+/// f of (sum of w x x* / n + pull) f = b, by elimination.
+Vector solved(const Weighted& samples, Vector b, double pull) {
   std::vector<Vector> rows(channels, Vector(channels));
   for (int i = 0; i < channels; ++i)
-    for (int j = 0; j < channels; ++j)
-      rows[i][j] = x[i] * std::conj(x[j]) / double{cells} + (i == j ? pull : 0);
+    for (int j = 0; j < channels; ++j) {
+      if (i == j) rows[i][j] = pull;
+      for (const auto& [weight, x] : samples)
+        rows[i][j] += x[i] * std::conj(x[j]) * (weight / cells);
+    }
   for (int i = 0; i < channels; ++i)
     for (int below = i + 1; below < channels; ++below) {
       const Complex factor = rows[below][i] / rows[i][i];
@@ -254,38 +319,60 @@ Filter cropped(const Filter& filter, const FilterShape& shape) {
   return on_target;
 }
 
+/// Of each filter that is taught, what it has learnt from now on.
+void remember(const TrainingSample& t, const float* seen, const float* samples, float* next) {
+  for (int i = 0; i < spectrum_floats; ++i) {
+    const auto at = [&](int slot) { return std::int64_t{slot} * spectrum_floats + i; };
+    for (int slot = 0; slot < t.count; ++slot)
+      if (slot != t.slot) next[at(slot)] = samples[at(slot)];
+    if (t.merged >= 0) {
+      const double merged = samples[at(t.merged)];
+      const double other = t.slot < 0 ? seen[i] : samples[at(t.slot)];
+      next[at(t.merged)] = static_cast<float>((1 - t.share) * merged + t.share * other);
+    }
+    if (t.slot >= 0) next[at(t.slot)] = seen[i];
+  }
+}
+
 Status filter_update(const stage::FilterUpdate::Problem& p, const Device&,
                      const stage::FilterUpdate::Buffers& b, PlanState*) {
   for (std::int64_t i = 0; i < p.training_samples; ++i) {
-    const auto [number, first] = b.training_samples[i];
-    const FilterShape& shape = b.shapes[number];
-    const float* seen = b.seen + i * spectrum_floats;
-    const std::int64_t mean = std::int64_t{number} * spectrum_floats;
+    const TrainingSample& t = b.training_samples[i];
+    const FilterShape& shape = b.shapes[t.filter];
+    const std::int64_t first = std::int64_t{t.filter} * spectrum_floats;
+    float* const next_samples = b.next_samples + samples_kept * first;
+    remember(t, b.seen + i * spectrum_floats, b.samples + samples_kept * first, next_samples);
+    const float* known = b.known + 2 * first + spectrum_floats;
     Filter whole(channels, Vector(frequencies)), on_target;
     for (const bool second : {false, true}) {
       for (int frequency = 0; frequency < frequencies; ++frequency) {
         const double pull = second ? 10 : 1;
-        Vector x, right;
-        for (int c = 0; c < channels; ++c) {
-          const Complex now = read(seen, frequency, c), before = read(b.means + mean, frequency, c);
-          x.push_back(first ? now : 0.98 * before + 0.02 * now);
-          write(x.back(), b.next_means + mean, frequency, c);
-          right.push_back(
-              x.back() * (shape.wanted[frequency / grid] * shape.wanted[frequency % grid] / cells));
-          if (second) {
-            const Complex kept = on_target[c][frequency];
-            right.back() += pull * kept - (whole[c][frequency] - kept);
+        Weighted samples;
+        Vector right(channels);
+        for (int slot = 0; slot < t.count; ++slot) {
+          auto& [weight, x] = samples.emplace_back(t.weights[slot], Vector());
+          for (int c = 0; c < channels; ++c) {
+            x.push_back(read(next_samples + std::int64_t{slot} * spectrum_floats, frequency, c));
+            right[c] += weight * x[c] *
+                        (shape.wanted[frequency / grid] * shape.wanted[frequency % grid] / cells);
           }
         }
-        const Vector f = solved(x, right, pull);
+        for (int c = 0; c < channels; ++c)
+          if (second) {
+            const Complex kept = on_target[c][frequency];
+            right[c] += pull * kept - (whole[c][frequency] - kept);
+          } else if (t.count > 1) {
+            right[c] += read(known, frequency, c);
+          }
+        const Vector f = solved(samples, right, pull);
         for (int c = 0; c < channels; ++c) whole[c][frequency] = f[c];
       }
       on_target = cropped(whole, shape);
     }
     for (int c = 0; c < channels; ++c)
       for (int frequency = 0; frequency < frequencies; ++frequency) {
-        write(whole[c][frequency], b.filters + 2 * mean, frequency, c);
-        write(on_target[c][frequency], b.filters + 2 * mean + spectrum_floats, frequency, c);
+        write(whole[c][frequency], b.filters + 2 * first, frequency, c);
+        write(on_target[c][frequency], b.filters + 2 * first + spectrum_floats, frequency, c);
       }
   }
   return {};

@@ -270,9 +270,9 @@ TEST_F(ByFilterTest, NothingIsSeenOutsideOfWhatIsSearched) {
 
 TEST(ConfidenceOfFilters, GrowsWithThePsr) {
   EXPECT_EQ(confidence(0.0), 0);
-  EXPECT_NEAR(confidence(10.7), 0.5, 0.01);
+  EXPECT_NEAR(confidence(12.1), 0.5, 0.01);
   EXPECT_LT(confidence(8.0), 0.2);
-  EXPECT_GT(confidence(14.0), 0.8);
+  EXPECT_GT(confidence(16.0), 0.8);
 }
 
 double resemblance_of(double first_response, double color_likeness) {

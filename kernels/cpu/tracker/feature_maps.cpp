@@ -31,8 +31,8 @@ using V = hn::Vec<D>;
 constexpr int lanes = hn::MaxLanes(D());
 
 constexpr int padded = grid + 2;  ///< cells of a row, with those around, which get a share too
-/// Of a cell's histogram: of 18 directions, then of 9 orientations, then zeros up to whole vectors.
-constexpr int bins = tracker::channels, both = directions + orientations;
+/// Of a cell's histogram: of 18 directions, then zeros up to whole vectors.
+constexpr int bins = (directions + 7) / 8 * 8;
 
 /// What a thread needs on the way, kept: to allocate it costs as much as to fill it.
 struct Scratch {
@@ -42,7 +42,6 @@ struct Scratch {
   std::vector<float> histograms = std::vector<float>(padded * padded * bins);
   std::vector<float> energies = std::vector<float>(padded * padded);
   std::vector<float> scales = std::vector<float>(padded * padded);
-  std::vector<float> means = std::vector<float>(cells);
 };
 
 // ---- windows --------------------------------------------------------------------------------
@@ -241,17 +240,17 @@ void make_histograms(const std::vector<float>& window, std::vector<float>& histo
 
 // ---- feature_maps -------------------------------------------------------------------------------
 
-/// Adds the orientations, and makes the energies of the cells by them. Those beside the window's
+/// What gradients there are in the cells, whatever their sign. The energies beside the window's
 /// edge are repeated outside: blocks there have fewer cells.
-void add_orientations(std::vector<float>& histograms, std::vector<float>& energies) {
+void find_energies(const std::vector<float>& histograms, std::vector<float>& energies) {
   for (int y = 1; y <= grid; ++y) {
     float* const row = &energies[y * padded];
     for (int x = 1; x <= grid; ++x) {
-      float* const bin = &histograms[(y * padded + x) * bins];
+      const float* const bin = &histograms[(y * padded + x) * bins];
       row[x] = 0;
       for (int k = 0; k < orientations; ++k) {
-        bin[directions + k] = bin[k] + bin[orientations + k];
-        row[x] += bin[directions + k] * bin[directions + k];
+        const float both = bin[k] + bin[orientations + k];
+        row[x] += both * both;
       }
     }
     row[0] = row[1];
@@ -272,73 +271,31 @@ void make_scales(const std::vector<float>& energies, std::vector<float>& scales)
   }
 }
 
-/// 0 to 1, less the window's.
-void make_means(const std::vector<float>& window, std::vector<float>& means) {
-  const D d;
-  float total = 0;
-  for (int y = 0; y < grid; ++y) {
-    const float* from = &window[y * cell * window_size];
-    std::array<float, window_size> columns;
-    for (int x = 0; x < window_size; ++x)
-      columns[x] =
-          from[x] + from[x + window_size] + from[x + 2 * window_size] + from[x + 3 * window_size];
-    for (int x = 0; x < grid; x += lanes) {
-      V a, b, c, e;
-      hn::LoadInterleaved4(d, &columns[x * cell], a, b, c, e);
-      const V sum =
-          hn::Mul(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Set(d, 1.0f / (cell * cell * 255)));
-      hn::StoreU(sum, d, &means[y * grid + x]);
-      total += hn::GetLane(hn::SumOfLanes(d, sum));
-    }
-  }
-  for (float& mean : means) mean -= total / cells;
-}
-
-/// A cell's channels but for the last one, times `left`. Returns their sum of squares.
+/// Of a cell the channels of gradients, times `left`. Returns their sum of squares.
 float normalise(const float* histogram, const std::array<float, 4>& scales, float left,
                 float* out) {
-  constexpr int parts = bins / lanes;
   const D d;
-  static constexpr auto is_direction = [] {
-    std::array<float, bins> is{};
-    std::fill_n(is.begin(), directions, 1.0f);
-    return is;
-  }();
-  V results[parts];
-  for (V& result : results) result = hn::Zero(d);
-  const V longest = hn::Set(d, longest_gradient);
-  float sums[4];
-  for (int i = 0; i < 4; ++i) {
-    V sum = hn::Zero(d);
-    for (int k = 0; k < parts; ++k) {
-      const V length =
-          hn::Min(hn::Mul(hn::LoadU(d, histogram + k * lanes), hn::Set(d, scales[i])), longest);
-      results[k] = hn::Add(results[k], length);
-      sum = hn::MulAdd(length, hn::LoadU(d, &is_direction[k * lanes]), sum);
-    }
-    sums[i] = hn::GetLane(hn::SumOfLanes(d, sum));
-  }
   V squares = hn::Zero(d);
-  for (int k = 0; k < parts; ++k) {
-    const V result = hn::Mul(results[k], hn::Set(d, 0.5f * left));
+  for (int k = 0; k < bins; k += lanes) {
+    const V lengths = hn::LoadU(d, histogram + k);
+    V result = hn::Zero(d);
+    for (const float scale : scales)
+      result = hn::Add(result,
+                       hn::Min(hn::Mul(lengths, hn::Set(d, scale)), hn::Set(d, longest_gradient)));
+    result = hn::Mul(result, hn::Set(d, 0.5f * left));
     squares = hn::MulAdd(result, result, squares);
-    hn::StoreU(result, d, out + k * lanes);
+    hn::StoreU(result, d, out + k);
   }
-  float energy = hn::GetLane(hn::SumOfLanes(d, squares));
-  for (int i = 0; i < 4; ++i) {
-    const float sum = contrast_share * left * sums[i];
-    energy += sum * sum;
-    out[both + i] = sum;
-  }
-  return energy;
+  return hn::GetLane(hn::SumOfLanes(d, squares));
 }
 
 /// Writes the channels of a window, and the energies of its rows of cells.
-void describe(Scratch& scratch, float* out, double* row_energies) {
+/// \param colors_of  gives those of a cell that are of colour
+template <class ColorsOf>
+void describe(Scratch& scratch, const ColorsOf& colors_of, float* out, double* row_energies) {
   static const Fade fade;
-  add_orientations(scratch.histograms, scratch.energies);
+  find_energies(scratch.histograms, scratch.energies);
   make_scales(scratch.energies, scratch.scales);
-  make_means(scratch.window, scratch.means);
   for (int y = 0; y < grid; ++y) {
     double energy = 0;
     for (int x = 0; x < grid; ++x) {
@@ -348,22 +305,30 @@ void describe(Scratch& scratch, float* out, double* row_energies) {
       energy += normalise(&scratch.histograms[((y + 1) * padded + x + 1) * bins],
                           {scales[0], scales[1], scales[padded], scales[padded + 1]}, left,
                           values.data());
-      const float mean = scratch.means[y * grid + x] * left;
-      values.back() = mean;
+      const ColorChannels colors = colors_of(x, y);
+      for (int k = 0; k < color_channels; ++k) {
+        const float value = colors.of[k] * left;
+        values[directions + k] = value;
+        energy += value * value;
+      }
       for (int k = 0; k < tracker::channels; k += group)
         std::copy_n(&values[k], group, out + place_of(y * grid + x, k));
-      energy += mean * mean;
     }
     row_energies[y] = energy;
   }
 }
 
-void make_feature_maps(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
-                       const Look& look, float* out, double* row_energies) {
+void make_feature_maps(const stage::FeatureMaps::Problem& p, const stage::FeatureMaps::Buffers& b,
+                       int window) {
   static thread_local Scratch scratch;
-  cut(p, pixels, look, scratch);
+  cut(p, b.pixels, b.looks[window], scratch);
   make_histograms(scratch.window, scratch.histograms);
-  describe(scratch, out, row_energies);
+  const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+  const auto colors_of = [&](int x, int y) {
+    return channels_of_cell(p.colors, p.color_part, planes, b.croppings[window], x, y);
+  };
+  describe(scratch, colors_of, b.channels + std::int64_t{window} * cells * tracker::channels,
+           b.energies + std::int64_t{window} * grid);
 }
 
 }  // namespace xcorr::cpu::feature_maps::HWY_NAMESPACE
@@ -380,10 +345,7 @@ using namespace tracker;
 Status launch(const stage::FeatureMaps::Problem& p, const Device&,
               const stage::FeatureMaps::Buffers& b, PlanState*) {
   parallel_for(0, p.windows, [&](int i) {
-    if (b.looks[i].side == 0) return;
-    HWY_DYNAMIC_DISPATCH(make_feature_maps)
-    (p, b.pixels, b.looks[i], b.channels + std::int64_t{i} * cells * tracker::channels,
-     b.energies + std::int64_t{i} * grid);
+    if (b.looks[i].side != 0) HWY_DYNAMIC_DISPATCH(make_feature_maps)(p, b, i);
   });
   return {};
 }

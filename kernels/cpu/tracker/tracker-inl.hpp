@@ -138,27 +138,57 @@ inline void make_spectrum(const float* values, const double* energies, float* sp
 
 // ---- learning -------------------------------------------------------------------------------
 
-/// `pull` times |f - g|^2; `pulled` adds pull * g at a frequency of a group.
+/// All channels at a frequency.
+using Column = std::array<Complex, vectors>;
+
+HWY_INLINE Column column_of(const float* spectrum, int frequency) {
+  Column column;
+  for (int g = 0; g < vectors; ++g) column[g] = load(spectrum, frequency, g);
+  return column;
+}
+
+/// a* b, in all lanes.
+HWY_INLINE Complex product(const Column& a, const Column& b) {
+  Lanes real(0.0f), imag(0.0f);
+  for (int g = 0; g < vectors; ++g) {
+    const Complex part = cpu::fft::HWY_NAMESPACE::times_conjugate(b[g], a[g]);
+    real += part.real();
+    imag += part.imag();
+  }
+  return {Lanes(sum(real)), Lanes(sum(imag))};
+}
+
+/// At each frequency f of (sum of w x x* / n + pull) f = sum of w x y / n + pulled, by the formula
+/// of Sherman and Morrison for one sample after the other: with A the matrix up to x, and u = A^-1
+/// x, that of b is  A^-1 b - u (u* b) / (n / w + x* u)  with x. \param pulled  adds to a right side
 template <class Pulled>
-HWY_INLINE void solve(const FilterShape& shape, const float* means, float pull, float* filter,
-                      const Pulled& pulled) {
+HWY_INLINE void solve(const TrainingSample& training_sample, const FilterShape& shape,
+                      const float* samples, float pull, float* filter, const Pulled& pulled) {
+  std::array<Column, samples_kept> u;
+  std::array<float, samples_kept> shares;
   for (int i = 0; i < frequencies; ++i) {
-    const Lanes wanted(shape.wanted_at(i) / cells);
-    Lanes real(0), imag(0), energy(0);
-    for (int g = 0; g < vectors; ++g) {
-      const Complex x = load(means, i, g);
-      Complex b = x * wanted;
-      pulled(b, i, g);
-      const Complex product = cpu::fft::HWY_NAMESPACE::times_conjugate(b, x);
-      real += product.real();
-      imag += product.imag();
-      energy += x.real() * x.real() + x.imag() * x.imag();
-      store(b, filter, i, g);
+    const float wanted = shape.wanted_at(i) / cells;
+    const auto solved = [&](const Column& right, int count) {
+      Column left;
+      for (int g = 0; g < vectors; ++g) left[g] = right[g] * Lanes(1 / pull);
+      for (int k = 0; k < count; ++k) {
+        const Complex along = product(u[k], right) * Lanes(shares[k]);
+        for (int g = 0; g < vectors; ++g) left[g] = left[g] - u[k][g] * along;
+      }
+      return left;
+    };
+    Column right;
+    right.fill({Lanes(0.0f), Lanes(0.0f)});
+    for (int k = 0; k < training_sample.count; ++k) {
+      const Column x = column_of(samples + std::int64_t{k} * spectrum_floats, i);
+      const float weight = training_sample.weights[k];
+      for (int g = 0; g < vectors; ++g) right[g] += x[g] * Lanes(wanted * weight);
+      u[k] = solved(x, k);
+      shares[k] = 1 / (cells / weight + product(x, u[k]).real().v[0]);
     }
-    const float share = 1 / (cells * pull + sum(energy));
-    const Complex along{Lanes(sum(real) * share), Lanes(sum(imag) * share)};
-    for (int g = 0; g < vectors; ++g)
-      store((load(filter, i, g) - load(means, i, g) * along) * Lanes(1 / pull), filter, i, g);
+    for (int g = 0; g < vectors; ++g) pulled(right[g], i, g);
+    const Column f = solved(right, training_sample.count);
+    for (int g = 0; g < vectors; ++g) store(f[g], filter, i, g);
   }
 }
 
@@ -172,20 +202,36 @@ HWY_INLINE void crop(const FilterShape& shape, const float* filter, float* cropp
   forward(image, cropped);
 }
 
-inline void filter_update(const float* seen, bool first, const FilterShape& shape,
-                          const float* means, float* next_means, float* filter) {
-  if (first) {
-    std::copy_n(seen, spectrum_floats, next_means);
-  } else {
-    const auto weight = static_cast<float>(rate);
-    for (int i = 0; i < spectrum_floats; ++i)
-      next_means[i] = means[i] + (seen[i] - means[i]) * weight;
-  }
+/// Takes up what is seen among the samples.
+inline void remember(const float* seen, const TrainingSample& training_sample, const float* samples,
+                     float* next_samples) {
+  const auto take_up = [&](int k) {
+    for (int i = 0; i < spectrum_floats; ++i) {
+      const auto at = [=](int slot) { return std::int64_t{slot} * spectrum_floats + i; };
+      next_samples[at(k)] =
+          training_sample.next(k, seen[i], [&](int slot) { return samples[at(slot)]; });
+    }
+  };
+  // In place, what is merged reads the slot before the sample goes there.
+  if (training_sample.merged >= 0) take_up(training_sample.merged);
+  if (training_sample.slot >= 0) take_up(training_sample.slot);
+  for (int k = 0; samples != next_samples && k < training_sample.count; ++k) take_up(k);
+}
+
+/// \param known, filter  the whole one, then what of it lies on the target
+inline void filter_update(const float* seen, const TrainingSample& training_sample,
+                          const FilterShape& shape, const float* samples, float* next_samples,
+                          const float* known, float* filter) {
+  remember(seen, training_sample, samples, next_samples);
+  const bool knows = training_sample.count > 1;
+  const float* const known_on_target = known + spectrum_floats;
   float* const on_target = filter + spectrum_floats;
-  solve(shape, next_means, first_pull, filter, [](Complex&, int, int) {});
+  solve(training_sample, shape, next_samples, first_pull, filter, [&](Complex& b, int i, int g) {
+    if (knows) b += load(known_on_target, i, g) * Lanes(first_pull);
+  });
   crop(shape, filter, on_target);
   // By how much the first solution did not yield counts on, as in ADMM.
-  solve(shape, next_means, second_pull, filter, [&](Complex& b, int i, int g) {
+  solve(training_sample, shape, next_samples, second_pull, filter, [&](Complex& b, int i, int g) {
     const Complex pulled = load(on_target, i, g);
     b += pulled * Lanes(second_pull) - (load(filter, i, g) - pulled) * Lanes(first_pull);
   });

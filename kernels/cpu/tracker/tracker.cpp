@@ -35,11 +35,11 @@ Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
 Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
                          const stage::FilterUpdate::Buffers& b, PlanState*) {
   parallel_for(std::int64_t{0}, std::int64_t{p.training_samples}, [&](std::int64_t i) {
-    const auto [filter, first] = b.training_samples[i];
-    const std::int64_t at = std::int64_t{filter} * spectrum_floats;
+    const TrainingSample& training_sample = b.training_samples[i];
+    const std::int64_t filter = training_sample.filter, at = filter * spectrum_floats;
     HWY_DYNAMIC_DISPATCH(filter_update)
-    (b.seen + i * spectrum_floats, first, b.shapes[filter], b.means + at, b.next_means + at,
-     b.filters + 2 * at);
+    (b.seen + i * spectrum_floats, training_sample, b.shapes[filter], b.samples + samples_kept * at,
+     b.next_samples + samples_kept * at, b.known + 2 * at, b.filters + 2 * at);
   });
   return {};
 }

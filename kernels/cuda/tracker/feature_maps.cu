@@ -5,8 +5,8 @@
 // cells: gradients of the pixels that count in them and in the cells around, histograms by a thread
 // a cell, and of these the channels by a thread a cell. Each kernel begins while the one before
 // ends.
-#include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
 #include "stages/tracker/feature_maps.hpp"
 
 namespace xcorr::cuda {
@@ -28,7 +28,6 @@ constexpr int most_columns = most_taps(window_size), most_rows = most_taps(rows_
 /// What a window is made into on the way.
 struct Window {
   float pixels[window_size * window_size];
-  float sums[row_blocks];  ///< of the rows of each block
 };
 
 /// For a pixel of the window in one direction.
@@ -123,14 +122,9 @@ __global__ void __launch_bounds__(cut_threads)
 #pragma unroll
     for (int r = 0; r < own_rows; ++r) sums[r] += weight * from[r * most_columns + k];
   }
-  float total[] = {0};
 #pragma unroll
-  for (int r = 0; r < own_rows; ++r) {
+  for (int r = 0; r < own_rows; ++r)
     windows[blockIdx.y].pixels[(top + row + r) * window_size + x] = sums[r];
-    total[0] += sums[r];
-  }
-  block_sums<cut_threads / 32>(total);
-  if (threadIdx.x == 0) windows[blockIdx.y].sums[blockIdx.x] = total[0];
 }
 
 // ---- feature_maps -------------------------------------------------------------------------------
@@ -254,9 +248,11 @@ __device__ float make_histogram(Strip& strip) {
   return energy;
 }
 
-/// Writes the channels of a cell and returns their squares' sum. \param faded  what is left of them
-__device__ double write_channels(const Strip& strip, const float* window, int x, int y, int top,
-                                 float mean, float faded, float* out) {
+/// Writes the channels of a cell and returns their squares' sum. \param colors  those of colour
+///                                                                \param faded   what is left of
+///                                                                all
+__device__ double write_channels(const Strip& strip, const ColorChannels& colors, int x, int y,
+                                 int top, float faded, float* out) {
   const auto place = [=](int cx, int cy) {
     return (clamped(cy, 1, grid) - top) * padded + clamped(cx, 1, grid);
   };
@@ -264,43 +260,23 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
   const auto energy_at = [&](int dx, int dy) {
     return strip.energies[place(x + 1 + dx, y + 1 + dy)];
   };
-  float scales[4], sums[4] = {};
+  float scales[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int dx = i & 1 ? 1 : -1, dy = i & 2 ? 1 : -1;
     scales[i] = rsqrtf(energy_at(0, 0) + energy_at(dx, 0) + energy_at(0, dy) + energy_at(dx, dy) +
                        least_energy);
   }
-  float values[channels], histogram[directions];
+  float values[channels];
 #pragma unroll
   for (int k = 0; k < directions; ++k) {
-    histogram[k] = strip.histograms[k][here];
+    const float length = strip.histograms[k][here];
     values[k] = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float value = fminf(histogram[k] * scales[i], longest_gradient);
-      values[k] += 0.5f * value;
-      sums[i] += contrast_share * value;
-    }
+    for (int i = 0; i < 4; ++i) values[k] += 0.5f * fminf(length * scales[i], longest_gradient);
   }
 #pragma unroll
-  for (int k = 0; k < orientations; ++k) {
-    const float both = histogram[k] + histogram[k + orientations];
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) sum += 0.5f * fminf(both * scales[i], longest_gradient);
-    values[directions + k] = sum;
-  }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) values[directions + orientations + i] = sums[i];
-  float pixels = 0;
-#pragma unroll
-  for (int row = 0; row < cell; ++row) {
-    const float4 part =
-        *reinterpret_cast<const float4*>(window + (y * cell + row) * window_size + x * cell);
-    pixels += (part.x + part.y) + (part.z + part.w);
-  }
-  values[channels - 1] = pixels / (cell * cell * 255) - mean;
+  for (int k = 0; k < color_channels; ++k) values[directions + k] = colors.of[k];
   double squares = 0;
 #pragma unroll
   for (int k = 0; k < channels; k += 4) {
@@ -318,29 +294,30 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
 }
 
 __global__ void __launch_bounds__(threads)
-    describe(const Look* looks, const Window* windows, Fade fade, float* channels_of,
-             double* energies) {
+    describe(stage::FeatureMaps::Problem p, stage::FeatureMaps::Buffers b, const Window* windows,
+             Fade fade) {
   __shared__ Strip strip;
   const std::int64_t number = blockIdx.y;
   wait_for_previous();
-  if (looks[number].side == 0) return;
-  const Window& window = windows[number];
-  const float mean = warp_sum(window.sums, row_blocks) / (window_size * window_size * 255.0f);
+  if (b.looks[number].side == 0) return;
   const int top = blockIdx.x * cell_rows;  // with the row above it, counted from that one
-  find_gradients(window.pixels, first_pixel_of(top), strip);
+  find_gradients(windows[number].pixels, first_pixel_of(top), strip);
   __syncthreads();
   if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip);
   __syncthreads();
   if (threadIdx.x < cell_rows * grid) {
     const int x = threadIdx.x % grid, y = top + threadIdx.x / grid;
+    const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+    const ColorChannels colors =
+        channels_of_cell(p.colors, p.color_part, planes, b.croppings[number], x, y);
     strip.sums[threadIdx.x] =
-        write_channels(strip, window.pixels, x, y, top, mean, fade.of[x] * fade.of[y],
-                       channels_of + number * cells * channels + place_of(y * grid + x, 0));
+        write_channels(strip, colors, x, y, top, fade.of[x] * fade.of[y],
+                       b.channels + number * cells * channels + place_of(y * grid + x, 0));
   }
   __syncthreads();
   if (const int row = threadIdx.x / 32; row < cell_rows) {
     const double sum = warp_sum(strip.sums + row * grid, grid);
-    if (threadIdx.x % 32 == 0) energies[number * grid + top + row] = sum;
+    if (threadIdx.x % 32 == 0) b.energies[number * grid + top + row] = sum;
   }
 }
 
@@ -363,7 +340,7 @@ Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
       !s.ok())
     return s;
   return enqueue_early(device, "feature_maps: describe", describe, dim3(cell_blocks, p.windows),
-                       threads, 0, b.stream, b.looks, windows, whole_fade, b.channels, b.energies);
+                       threads, 0, b.stream, p, b, windows, whole_fade);
 }
 
 constexpr Variant<stage::FeatureMaps> table[] = {

@@ -14,8 +14,33 @@ namespace {
 static_assert(channels == 32);
 constexpr int frequencies_of_block = 8;
 
-/// The first solution, from what is seen and what was learnt before; or the second one, from the
-/// first and what of it lies on the target.
+/// a* b over the channels, each in a lane.
+__device__ Value product(const Value& a, const Value& b) {
+  const Value part = b * conj(a);
+  return {warp_sum(part.re), warp_sum(part.im)};
+}
+
+/// A frequency's equation, see cpu/tracker/tracker-inl.hpp: the samples that were added so far.
+struct Equation {
+  float pull;
+  Value u[samples_kept];
+  float shares[samples_kept];
+
+  __device__ Value solved(const Value& right, int count) const {
+    Value left = right * (1 / pull);
+#pragma unroll
+    for (int k = 0; k < samples_kept; ++k)
+      if (k < count) left = left - u[k] * (product(u[k], right) * shares[k]);
+    return left;
+  }
+  __device__ void add(int k, const Value& x, float weight) {
+    u[k] = solved(x, k);
+    shares[k] = 1 / (cells / weight + product(x, u[k]).re);
+  }
+};
+
+/// The first solution, from what is seen and what is known; or the second one, from the first and
+/// what of it lies on the target.
 template <bool first>
 __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::FilterUpdate::Buffers b) {
   const int frequency = blockIdx.x * frequencies_of_block + threadIdx.x / 32;
@@ -23,32 +48,54 @@ __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Filter
   if (frequency >= frequencies) return;
   const TrainingSample training_sample = b.training_samples[blockIdx.y];
   const int re = real_place_of(frequency, threadIdx.x % 32), im = re + to_imaginary;
-  const std::int64_t mean = std::int64_t{training_sample.filter} * spectrum_floats;
-  float* const filter = b.filters + 2 * mean;
+  const std::int64_t number = training_sample.filter;
+  const float* const known = b.known + 2 * number * spectrum_floats;
+  float* const filter = b.filters + 2 * number * spectrum_floats;
   const auto at = [=](const float* spectrum) { return Value{spectrum[re], spectrum[im]}; };
+  const auto slot_of = [=](auto* samples, int k) {
+    return samples + (number * samples_kept + k) * spectrum_floats;
+  };
 
-  Value x, pulled{0, 0};
+  Value x[samples_kept];
   if constexpr (first) {
-    x = at(b.seen + std::int64_t{blockIdx.y} * spectrum_floats);
-    if (!training_sample.first) {
-      const Value before = at(b.means + mean);
-      x = before + (x - before) * static_cast<float>(rate);
-    }
-    b.next_means[mean + re] = x.re;
-    b.next_means[mean + im] = x.im;
+    const Value seen = at(b.seen + std::int64_t{blockIdx.y} * spectrum_floats);
+    const auto stored = [&](int k) { return at(slot_of(b.samples, k)); };
+#pragma unroll
+    for (int k = 0; k < samples_kept; ++k)
+      if (k < training_sample.count) x[k] = training_sample.next(k, seen, stored);
+    const bool in_place = b.samples == b.next_samples;
+#pragma unroll
+    for (int k = 0; k < samples_kept; ++k)
+      if (k < training_sample.count &&
+          (!in_place || k == training_sample.slot || k == training_sample.merged)) {
+        float* const to = slot_of(b.next_samples, k);
+        to[re] = x[k].re;
+        to[im] = x[k].im;
+      }
   } else {
-    x = at(b.next_means + mean);
-    const Value on_target = at(filter + spectrum_floats);
-    // By how much the first solution did not yield counts on, as in ADMM.
-    pulled = on_target * second_pull - (at(filter) - on_target) * first_pull;
+#pragma unroll
+    for (int k = 0; k < samples_kept; ++k)
+      if (k < training_sample.count) x[k] = at(slot_of(b.next_samples, k));
   }
-  constexpr float pull = first ? first_pull : second_pull;
-  const Value right = x * (b.shapes[training_sample.filter].wanted_at(frequency) / cells) + pulled;
-  const Value product = right * conj(x);
-  const float energy = warp_sum(x.re * x.re + x.im * x.im);
-  const float share = 1 / (cells * pull + energy);
-  const Value along{warp_sum(product.re) * share, warp_sum(product.im) * share};
-  const Value solved = (right - x * along) * (1 / pull);
+
+  Equation equation{first ? first_pull : second_pull};
+  const float wanted = b.shapes[number].wanted_at(frequency) / cells;
+  Value right{0, 0};
+#pragma unroll
+  for (int k = 0; k < samples_kept; ++k)
+    if (k < training_sample.count) {
+      const float weight = training_sample.weights[k];
+      right = right + x[k] * (wanted * weight);
+      equation.add(k, x[k], weight);
+    }
+  if constexpr (first) {
+    if (training_sample.count > 1) right = right + at(known + spectrum_floats) * first_pull;
+  } else {
+    // By how much the first solution did not yield counts on, as in ADMM.
+    const Value on_target = at(filter + spectrum_floats);
+    right = right + on_target * second_pull - (at(filter) - on_target) * first_pull;
+  }
+  const Value solved = equation.solved(right, training_sample.count);
   filter[re] = solved.re;
   filter[im] = solved.im;
 }

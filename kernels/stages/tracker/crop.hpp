@@ -6,45 +6,12 @@
 // makes the same images.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
+#include "stages/common/stage.hpp"
 #include "stages/image/luma.hpp"
-#include "stages/tracker/feature_maps.hpp"
+#include "stages/tracker/window.hpp"
 
 namespace xcorr {
 namespace tracker {
-
-/// Places in a frame, in 2^-16 of a pixel: the first one, and from one to the next along the rows
-/// and the columns of an image.
-struct Cropping {
-  static constexpr int most_samples = 4;
-
-  std::int64_t x = 0, y = 0;
-  std::int32_t x_by_column = 0, y_by_column = 0, x_by_row = 0, y_by_row = 0;
-  std::int32_t samples = 0;  ///< of a pixel in each direction; 0: no image is made
-
-  Cropping() = default;
-  /// What a look sees at an angle, in degrees, counter-clockwise as seen.
-  Cropping(const Look& look, double angle) {
-    if (look.side == 0) return;
-    const double pixel = look.side / window_size;
-    samples = std::clamp(static_cast<int>(std::ceil(pixel - 1e-9)), 1, most_samples);
-    const double turned = angle * std::numbers::pi / 180, step = pixel / samples * (1 << 16);
-    x_by_column = y_by_row = static_cast<std::int32_t>(std::lround(step * std::cos(turned)));
-    x_by_row = static_cast<std::int32_t>(std::lround(step * std::sin(turned)));
-    y_by_column = -x_by_row;
-    // The middle lies between the two samples next to it.
-    const int before = window_size * samples - 1;
-    const auto first = [&](double middle, std::int32_t by_column, std::int32_t by_row) {
-      return std::llround((middle - 0.5) * (1 << 16)) -
-             (std::int64_t{by_column} + by_row) * before / 2;
-    };
-    x = first(look.x, x_by_column, x_by_row);
-    y = first(look.y, y_by_column, y_by_row);
-  }
-};
 
 /// The look, through the stage feature_maps, at an image among others.
 inline Look look_at_image(const Look& look, int image) {

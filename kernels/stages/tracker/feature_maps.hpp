@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage feature_maps: square parts of a frame, resampled to windows of 160 x 160 pixels -> the
-// input of filters: 32 channels for each cell of 4 x 4 pixels. 31 are histograms of oriented
-// gradients in the form of Felzenszwalb et al. (Object Detection with Discriminatively Trained
-// Part-Based Models, 2010): 18 directions, 9 orientations, and how much gradient there is in 4
-// neighbourhoods, by whose contrast the histograms are normalised. The last one is the mean, less
-// the window's. All are faded out towards the window's edges by a Hann window.
+// input of filters: 32 channels for each cell of 4 x 4 pixels. 18 are histograms of gradients by
+// their direction, normalised by the contrast of 4 neighbourhoods, as in Felzenszwalb et al.
+// (Object Detection with Discriminatively Trained Part-Based Models, 2010), of which they leave out
+// the orientations and the sums. 14 are of colour: see colors.hpp. All are faded out towards the
+// window's edges by a Hann window.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <numbers>
-
-#include "stages/common/host_device.hpp"
 #include "stages/common/stage.hpp"
+#include "stages/tracker/colors.hpp"
+#include "stages/tracker/window.hpp"
 
 namespace xcorr {
 namespace tracker {
 
-constexpr int cell = 4;       ///< pixels
-constexpr int grid = 40;      ///< cells of a window in each direction
 constexpr int channels = 32;  ///< of a cell
-constexpr int cells = grid * grid;
 /// Channels lie in memory in groups, so that few of them are read in a row: first those of the
 /// first group, of all cells.
 constexpr int group = 8, groups = channels / group;
@@ -30,16 +23,26 @@ constexpr int group = 8, groups = channels / group;
 XCORR_HD constexpr int place_of(int cell, int channel) {
   return (channel / group * cells + cell) * group + channel % group;
 }
-constexpr int window_size = grid * cell;
 constexpr int orientations = 9, directions = 2 * orientations;  ///< of gradients
+static_assert(directions + color_channels == channels);
 
 /// Longer gradients count no more than this, relative to the contrast around.
 constexpr float longest_gradient = 0.2f;
 /// What the contrast is at least, so that noise alone counts little. Pixels squared.
 constexpr float least_energy = 0.1f;
 
-/// Of a gradient, in the channels of how much there is of them: 1 / sqrt(18), as in the paper.
-constexpr float contrast_share = 0.2357f;
+/// The channels of colour of a cell: of the mean of four pixels of the window, which stand for all.
+XCORR_HD inline ColorChannels channels_of_cell(const ColorLayout& layout, const Rect& part,
+                                               const std::uint8_t* const (&pixels)[color_planes],
+                                               const Cropping& window, int x, int y) {
+  int luma = 0, blue = 0, red = 0;
+  for (int i = 0; i < 4; ++i) {
+    const PixelPlace place = window.nearest(x * cell + 1 + i % 2 * 2, y * cell + 1 + i / 2 * 2);
+    const Color color = layout.at(part, pixels, place.x, place.y);
+    luma += color.luma, blue += color.blue, red += color.red;
+  }
+  return {luma / 4.0f, blue / 4.0f, red / 4.0f};
+}
 
 /// How much of a window's rows and columns of cells is left.
 struct Fade {
@@ -48,14 +51,6 @@ struct Fade {
     for (int i = 0; i < grid; ++i)
       of[i] = static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1)));
   }
-};
-
-/// A look at a square part of a frame, pixels, with a filter.
-struct Look {
-  double x, y;   ///< of its middle
-  double side;   ///< 0: there is none, and what would be made of it stays as it is
-  double scale;  ///< the target's size there, relative to that when it was shown first
-  std::int32_t filter;
 };
 
 }  // namespace tracker
@@ -118,6 +113,9 @@ struct FeatureMaps {
     std::int64_t pitch = 0;  ///< bytes; may be negative
     PixelLayout layout;
     int windows = 1;
+    /// Colours of another part of the frame, or the same: `pixels` may be of turned images of it.
+    Rect color_part;
+    tracker::ColorLayout colors;
 
     constexpr Features features() const { return Feature::u8; }
   };
@@ -125,6 +123,9 @@ struct FeatureMaps {
   struct Buffers : Launch {
     const std::uint8_t* pixels = nullptr;  ///< the part's first one
     const tracker::Look* looks = nullptr;
+    /// The planes of the colours, their part's first pixels; of a gray frame all are the first one.
+    const std::uint8_t *plane_0 = nullptr, *plane_1 = nullptr, *plane_2 = nullptr;
+    const tracker::Cropping* croppings = nullptr;  ///< where the windows lie in them
     /// [window][group][cell, row by row][channel of the group]
     float* channels = nullptr;
     /// Of the channels of each window's rows of cells, the sum of squares: [window][row]
@@ -136,6 +137,10 @@ struct FeatureMaps {
     visit("pixels", &Buffers::pixels,
           Extent{(p.part.height - 1) * p.pitch + std::int64_t{p.part.width} * p.layout.bytes, 1});
     visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
+    visit("plane_0", &Buffers::plane_0, Extent{p.colors.bytes_of(0, p.color_part), 1});
+    visit("plane_1", &Buffers::plane_1, Extent{p.colors.bytes_of(1, p.color_part), 1});
+    visit("plane_2", &Buffers::plane_2, Extent{p.colors.bytes_of(2, p.color_part), 1});
+    visit("croppings", &Buffers::croppings, records<tracker::Cropping>(p.windows));
     visit("channels", &Buffers::channels,
           records<float>(std::int64_t{p.windows} * tracker::cells * tracker::channels));
     visit("energies", &Buffers::energies, records<double>(std::int64_t{p.windows} * tracker::grid));

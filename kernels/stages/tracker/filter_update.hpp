@@ -4,13 +4,17 @@
 //
 // With x the transform of the channels at a frequency (a vector over channels), y that of the
 // response which is wanted (a Gaussian in the middle), and f the filter's, the response is f* x.
-// Training solves, at each frequency by the formula of Sherman and Morrison,
-//   |f* x - y|^2 / n + pull |f - g|^2  ->  min
-// twice: with g = 0, and then with g = what of that first solution lies on the target. So what
-// the filter responds to is drawn onto the target, and the surroundings remain as what it must not
-// respond to. (These are the first steps of the ADMM of Galoogahi et al., Learning Background-Aware
-// Correlation Filters, 2017; more of them cost time and gain nothing.) x is a running mean over
-// what was learnt.
+// Training solves, at each frequency, over the samples that are remembered, with their weights w,
+//   sum of w |f* x - y|^2 / n + pull |f - g|^2  ->  min
+// twice: with g = what of the filter so far lies on the target, 0 for the first sample, and then
+// with g = the same of that first solution. So what the filter responds to is drawn onto the
+// target, and the surroundings remain as what it must not respond to.
+//
+// The two solutions are steps of the ADMM of Galoogahi et al., Learning Background-Aware
+// Correlation Filters, 2017; more of them gain nothing. That each training begins with the last
+// filter is as in Li et al., Learning Spatial-Temporal Regularized Correlation Filters, 2018. A few
+// remembered samples that stand for all is an idea of Danelljan et al., ECO: Efficient Convolution
+// Operators for Tracking, 2017.
 #pragma once
 
 #include "stages/tracker/feature_fft.hpp"
@@ -18,8 +22,8 @@
 namespace xcorr {
 namespace tracker {
 
-constexpr double rate = 0.02;                      ///< of the running mean
 constexpr float first_pull = 1, second_pull = 10;  ///< see above
+constexpr int samples_kept = 6;                    ///< of a target
 
 /// For what a filter is made: a target of some cells in the middle of the windows.
 struct FilterShape {
@@ -54,10 +58,25 @@ struct FilterShape {
   }
 };
 
-/// What a window's spectrum is for.
+/// What a window's spectrum is for, and where it is kept.
 struct TrainingSample {
   std::int32_t filter;  ///< no two training samples are for the same one
-  std::int32_t first;   ///< whether it is the first one for it: 0 or 1
+  std::int32_t count;   ///< samples of that filter with this one, 1 to samples_kept
+  /// Where the sample goes, of these. What was there counts in `merged` from now on; -1: the sample
+  /// itself does.
+  std::int32_t slot;
+  std::int32_t merged;  ///< another one of them, or -1
+  float share;          ///< by which that changes
+  float weights[samples_kept];
+
+  /// A number of the sample in slot k from now on. \param stored  returns that in a slot so far
+  template <class Number, class Stored>
+  XCORR_HD Number next(int k, const Number& seen, const Stored& stored) const {
+    if (k == slot) return seen;
+    const Number before = stored(k);
+    if (k != merged) return before;
+    return before + ((slot < 0 ? seen : stored(slot)) - before) * share;
+  }
 };
 
 }  // namespace tracker
@@ -77,11 +96,12 @@ struct FilterUpdate {
     const float* seen = nullptr;  ///< spectra, of the training samples' windows
     const tracker::TrainingSample* training_samples = nullptr;
     const tracker::FilterShape* shapes = nullptr;  ///< of the filters
-    /// What each filter has learnt: [filter], each laid out as a spectrum
-    const float* means = nullptr;
-    float* next_means = nullptr;  ///< may be the same memory; like `filters`, of those taught
+    /// What each filter has learnt: [filter][slot], each laid out as a spectrum
+    const float* samples = nullptr;
+    float* next_samples = nullptr;  ///< may be the same memory; like `filters`, of those taught
     /// [filter][the whole one, or what of it lies on the target], each laid out as a spectrum
-    float* filters = nullptr;
+    const float* known = nullptr;
+    float* filters = nullptr;  ///< may be the same memory
   };
 
   template <class Visit>
@@ -91,8 +111,10 @@ struct FilterUpdate {
     visit("training_samples", &Buffers::training_samples,
           records<tracker::TrainingSample>(p.training_samples));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
-    visit("means", &Buffers::means, records<float>(p.filters * spectrum));
-    visit("next_means", &Buffers::next_means, records<float>(p.filters * spectrum));
+    const auto kept = records<float>(p.filters * tracker::samples_kept * spectrum);
+    visit("samples", &Buffers::samples, kept);
+    visit("next_samples", &Buffers::next_samples, kept);
+    visit("known", &Buffers::known, records<float>(p.filters * 2 * spectrum));
     visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
   }
 };

@@ -205,7 +205,7 @@ void Targets::start_new_boxes(std::uint64_t frame, const Detections& detections,
     const Peak& peak = track.target.peak;
     track.shadow = track.last = rules.turns ? turned_box_of(peak) : TurnedBox{box_of(peak)};
     track.template_width = track.last.box.width / peak.pose.scale;
-    track.trace.usual = 0;  // of a template's similarity, which is another thing
+    track.trace.usual = track.trace.counted = 0;  // a template's similarity is another thing
   }
 }
 

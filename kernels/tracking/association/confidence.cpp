@@ -16,7 +16,7 @@ constexpr double weight_of_similarity = 8, weight_of_margin = 4, offset = -7;
 constexpr double most_margin = 0.5;
 
 /// The same for filters: of the logarithm of the PSR.
-constexpr double weight_of_psr = 5.7, offset_of_psr = -13.5;
+constexpr double weight_of_psr = 5.7, offset_of_psr = -14.2;
 
 /// And of what is left of the first view.
 constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first = -0.4;

@@ -57,12 +57,13 @@ void Trace::see(const Peak& seen, std::uint64_t frame) {
   peak = seen;
   missed = 0;
   ++detections;
-  usual += std::max(rate_of_usual, 1.0 / detections) * (seen.similarity - usual);
+  ++counted;
+  usual += std::max(rate_of_usual, 1.0 / counted) * (seen.similarity - usual);
 }
 
 void Trace::forget_similarity() {
   usual = 1;
-  detections = 1;
+  detections = counted = 1;
 }
 
 void Trace::glimpse(const Peak& seen, std::uint64_t frame, double sure) {

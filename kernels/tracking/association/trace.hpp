@@ -47,6 +47,7 @@ struct Trace {
   int detections = 1;
   int missed = 0;         ///< analysed frames since the last detection
   double usual = 0;       ///< the mean similarity of the last detections
+  int counted = 1;        ///< detections in that mean
   double sure = 0;        ///< confidence() of the last detection
   bool anywhere = false;  ///< may have moved any distance since
 };

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 
 namespace xcorr::tracker {
 
-ColorFrame::ColorFrame(const MatrixView& frame) : size_(frame.size) {
+ColorFrame::ColorFrame(const MatrixView& frame)
+    : whole_{0, 0, frame.size.width, frame.size.height}, luma_(frame.pixels) {
   constexpr PixelLayout rgb = packed_rgb(3, 0, 1, 2);
   const auto& weights = frame.pixels.weights;
   const int bytes = frame.pixels.bytes;
@@ -17,14 +17,20 @@ ColorFrame::ColorFrame(const MatrixView& frame) : size_(frame.size) {
   if (bytes >= 3 && std::ranges::is_permutation(
                         std::span(weights).first(bytes),
                         bytes == 3 ? std::span(rgb.weights).first(3) : std::span(rgb.weights))) {
-    colors_ = Colors::rgb;
+    layout_.colors = Colors::rgb;
     for (int i = 0; i < color_planes; ++i)
       planes_[i] = packed(std::ranges::find(weights, rgb.weights[i]) - std::begin(weights));
   } else if (frame.has_color()) {
-    colors_ = Colors::luma_chroma;
+    layout_.colors = Colors::luma_chroma;
     std::ranges::copy(frame.color, planes_);
+    luma_ = packed_luma(planes_[0].step, planes_[0].position);
   } else {
     planes_[0] = packed(std::ranges::max_element(weights) - std::begin(weights));
+  }
+  for (int i = 0; i < layout_.count(); ++i) {
+    const auto& [data, pitch, step, position, shift_x, shift_y] = planes_[i];
+    layout_.planes[i] = {pitch, step, position, shift_x, shift_y};
+    pixels_[i] = static_cast<const std::uint8_t*>(data);
   }
 }
 

@@ -4,9 +4,9 @@
 // in most of a picture. Gray pictures have bins by luma alone. All in integers.
 #pragma once
 
-#include <cstdint>
+#include <span>
 
-#include <xcorr/types.hpp>
+#include "stages/tracker/colors.hpp"
 
 namespace xcorr::tracker {
 
@@ -28,46 +28,32 @@ constexpr int bin_of_color(int luma, int blue_chroma, int red_chroma) {
 }
 constexpr int bin_of_gray(int luma) { return luma * gray_levels / 256; }
 
-/// Of red, green and blue, by the luma and chroma of BT.601, full range.
-constexpr int bin_of_rgb(int red, int green, int blue) {
-  const int luma = (77 * red + 150 * green + 29 * blue + 128) >> 8;
-  return bin_of_color(luma, (blue - luma) * 9 / 16, (red - luma) * 23 / 32);
-}
-
-/// The bins of a frame's pixels, in the host's memory. RGB is told by the weights of its luma;
+/// A frame whose pixels are read in colour where they lie. RGB is told by the weights of its luma;
 /// other planes of colour are luma and chroma, as they come.
 class ColorFrame {
  public:
-  ColorFrame() = default;
   explicit ColorFrame(const MatrixView& frame);
 
-  Size size() const { return size_; }
-  /// That of a pixel, outside that of the nearest one.
+  const ColorLayout& layout() const { return layout_; }
+  /// Of its luma: a pixel of the first plane.
+  const PixelLayout& luma() const { return luma_; }
+  /// As many as the layout's.
+  std::span<const ColorPlane> planes() const {
+    return std::span(planes_).first(static_cast<std::size_t>(layout_.count()));
+  }
+
+  /// The bin of a pixel in the host's memory, outside that of the nearest one.
   int bin_at(int x, int y) const {
-    x = x < 0 ? 0 : x < size_.width ? x : size_.width - 1;
-    y = y < 0 ? 0 : y < size_.height ? y : size_.height - 1;
-    const auto value = [&](int i) -> int {
-      const ColorPlane& plane = planes_[i];
-      return static_cast<const std::uint8_t*>(
-          plane.data)[(y >> plane.shift_y) * plane.pitch + (x >> plane.shift_x) * plane.step +
-                      plane.position];
-    };
-    constexpr int no_chroma = 128;
-    switch (colors_) {
-      case Colors::rgb:
-        return bin_of_rgb(value(0), value(1), value(2));
-      case Colors::luma_chroma:
-        return bin_of_color(value(0), value(1) - no_chroma, value(2) - no_chroma);
-      default:
-        return bin_of_gray(value(0));
-    }
+    const auto [luma, blue, red] = layout_.at(whole_, pixels_, x, y);
+    return layout_.colors == Colors::none ? bin_of_gray(luma) : bin_of_color(luma, blue, red);
   }
 
  private:
-  enum class Colors { none, rgb, luma_chroma };
-  Size size_;
-  Colors colors_ = Colors::none;
-  ColorPlane planes_[color_planes];  ///< of a gray picture the first one
+  Rect whole_;
+  ColorLayout layout_;
+  PixelLayout luma_;
+  ColorPlane planes_[color_planes];
+  const std::uint8_t* pixels_[color_planes] = {};
 };
 
 }  // namespace xcorr::tracker

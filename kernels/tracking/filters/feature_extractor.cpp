@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "select/select.hpp"
+#include "tracking/filters/color_frame.hpp"
 
 namespace xcorr {
 namespace {
@@ -42,8 +43,12 @@ Result<FeatureExtractor> FeatureExtractor::make(const Device& device, bool turne
 }
 
 Status FeatureExtractor::take(const MatrixView& frame, std::span<const tracker::View> views) {
-  window_ = {frame.size, {0, 0, frame.size.width, frame.size.height}, frame.pitch, frame.pixels};
+  const tracker::ColorFrame colors(frame);
+  const Rect whole{0, 0, frame.size.width, frame.size.height};
+  window_ = {frame.size, whole, frame.pitch, frame.pixels, 1, whole, colors.layout()};
   pixels_ = static_cast<const std::uint8_t*>(frame.data);
+  for (int i = 0; const ColorPlane& plane : colors.planes())
+    planes_[i++] = static_cast<const std::uint8_t*>(plane.data);
   if (device_.backend == Backend::cpu) return {};  // which takes the luma of what it needs
   if (frame.size.width > most_.width || frame.size.height > most_.height) {
     const Size most{std::max(frame.size.width, most_.width),
@@ -53,12 +58,18 @@ Status FeatureExtractor::take(const MatrixView& frame, std::span<const tracker::
     reader_ = std::move(reader.value());
     most_ = most;
   }
-  window_.part = part_of(frame.size, views, crop_ ? reach_turned : reach);
+  window_.part = window_.color_part = part_of(frame.size, views, crop_ ? reach_turned : reach);
   window_.layout = {};
-  const auto rows = reader_.read(frame, window_.part, {});
+  const auto rows =
+      reader_.read_with_colors(frame, colors.planes(), colors.luma(), window_.part, {});
   if (!rows.ok()) return rows.status();
-  pixels_ = rows.value().data;
-  window_.pitch = rows.value().pitch;
+  const auto& [luma, planes] = rows.value();
+  pixels_ = luma.data;
+  window_.pitch = luma.pitch;
+  for (std::size_t i = 0; i < colors.planes().size(); ++i) {
+    planes_[i] = planes[i].data;
+    window_.colors.planes[i].pitch = planes[i].pitch;
+  }
   return {};
 }
 
@@ -97,16 +108,27 @@ Result<SeenWindows> FeatureExtractor::enqueue(const tracker::Look* looks,
         !s.ok())
       return s;
     const Size all{side, side * images_};
-    problem = {all, {0, 0, all.width, all.height}, side, {}, 1};
+    problem.frame = all;
+    problem.part = {0, 0, all.width, all.height};
+    problem.pitch = side;
+    problem.layout = {};
     pixels = images;
   }
   problem.windows = count;
   float* const channels =
       channels_.as<float>() + std::int64_t{first} * tracker::cells * tracker::channels;
   double* const energies = energies_.as<double>() + std::int64_t{first} * tracker::grid;
-  if (Status s = feature_maps_->launch(
-          problem, device_, {{workspace_.data(), {}}, pixels, looks + first, channels, energies},
-          nullptr);
+  if (Status s = feature_maps_->launch(problem, device_,
+                                       {{workspace_.data(), {}},
+                                        pixels,
+                                        looks + first,
+                                        planes_[0],
+                                        planes_[1],
+                                        planes_[2],
+                                        croppings + first,
+                                        channels,
+                                        energies},
+                                       nullptr);
       !s.ok())
     return s;
   return SeenWindows{count, looks + first, channels, energies};

@@ -29,8 +29,8 @@ class FeatureExtractor {
   /// Memory for so many windows.
   Status provide(int windows);
   /// Enqueues what makes the channels of that frame's windows, of `count` from that of `first` on.
-  /// \param looks  of all windows, in the device's memory; where windows may be turned, at the
-  /// images that `croppings` make of them
+  /// \param looks, croppings  of all windows, in the device's memory; where windows may be turned,
+  /// the looks are at the images that the croppings make of them
   Result<SeenWindows> enqueue(const tracker::Look* looks, const tracker::Cropping* croppings,
                               int first, int count);
 
@@ -43,6 +43,7 @@ class FeatureExtractor {
   stage::FeatureMaps::Problem window_;  ///< of one window of the frame
   int images_ = 0;                      ///< for which there is memory
   const std::uint8_t* pixels_ = nullptr;
+  const std::uint8_t* planes_[color_planes] = {};
   Block workspace_, channels_, energies_, cropped_;
 };
 

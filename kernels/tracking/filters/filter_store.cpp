@@ -46,8 +46,9 @@ Status FilterStore::provide(int asked) {
   const int count = std::max(asked, 2 * count_);
   constexpr int held = 4;
   Block larger[held];
-  Block* const blocks[held] = {&shapes_, &means_, &filters_, &kept_};
-  constexpr std::size_t bytes[held] = {sizeof(tracker::FilterShape), spectrum_bytes, filter_bytes,
+  Block* const blocks[held] = {&shapes_, &samples_, &filters_, &kept_};
+  constexpr std::size_t bytes[held] = {sizeof(tracker::FilterShape),
+                                       tracker::samples_kept * spectrum_bytes, filter_bytes,
                                        filter_bytes};
   for (int i = 0; i < held; ++i) {
     auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
@@ -78,8 +79,9 @@ Status FilterStore::teach(const SeenWindows& seen,
                                  spectra,
                                  training_samples,
                                  shapes_.as<tracker::FilterShape>(),
-                                 means_.as<float>(),
-                                 means_.as<float>(),
+                                 samples_.as<float>(),
+                                 samples_.as<float>(),
+                                 filters_.as<float>(),
                                  filters_.as<float>()},
                                 nullptr);
 }

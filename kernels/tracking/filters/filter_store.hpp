@@ -40,7 +40,7 @@ class FilterStore {
   const Variant<stage::FilterUpdate>* filter_update_ = nullptr;
   const Variant<stage::FilterResponse>* filter_response_ = nullptr;
   int count_ = 0;
-  Block shapes_, means_, filters_, kept_, spectra_, workspace_;
+  Block shapes_, samples_, filters_, kept_, spectra_, workspace_;
 };
 
 }  // namespace xcorr

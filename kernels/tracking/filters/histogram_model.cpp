@@ -25,19 +25,6 @@ constexpr double full_separation = 0.4;
 /// What the likelihood counts beside the response of the filter, which is 1 at most.
 constexpr double weight_of_colors = 0.4;
 
-struct PixelPlace {
-  int x, y;
-};
-
-/// Of a pixel of a window in the frame.
-PixelPlace place_in_frame(const Cropping& window, int column, int row) {
-  const std::int64_t i = std::int64_t{column} * window.samples,
-                     j = std::int64_t{row} * window.samples;
-  constexpr int half = 1 << 15;
-  return {static_cast<int>((window.x + i * window.x_by_column + j * window.x_by_row + half) >> 16),
-          static_cast<int>((window.y + i * window.y_by_column + j * window.y_by_row + half) >> 16)};
-}
-
 /// Sums over the upper left parts of a grid of values.
 class Integral {
  public:
@@ -89,7 +76,7 @@ HistogramModel::Histograms HistogramModel::histograms_of(const ColorFrame& frame
       const bool outer = (across > half_width || down > half_height) &&
                          across <= half_width + beyond && down <= half_height + beyond;
       if (!inner && !outer) continue;
-      const PixelPlace place = place_in_frame(window, x, y);
+      const PixelPlace place = window.nearest(x, y);
       const int bin = frame.bin_at(place.x, place.y);
       (inner ? seen.target : seen.around)[bin] += 1;
       (inner ? target : around) += 1;
@@ -132,8 +119,7 @@ void HistogramModel::find(const ColorFrame& frame, const Cropping& window, const
   sums.fill([&](int x, int y) {  // four pixels of a cell stand for all
     float sum = 0;
     for (int k = 0; k < 4; ++k) {
-      const PixelPlace place =
-          place_in_frame(window, x * cell + 1 + k % 2 * 2, y * cell + 1 + k / 2 * 2);
+      const PixelPlace place = window.nearest(x * cell + 1 + k % 2 * 2, y * cell + 1 + k / 2 * 2);
       sum += posterior_[frame.bin_at(place.x, place.y)];
     }
     return sum / 4;

@@ -8,7 +8,6 @@
 
 #include <vector>
 
-#include "stages/tracker/crop.hpp"
 #include "stages/tracker/filter_update.hpp"
 #include "tracking/filters/color_frame.hpp"
 

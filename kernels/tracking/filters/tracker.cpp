@@ -13,6 +13,7 @@
 #include "tracking/filters/filter_store.hpp"
 #include "tracking/filters/histogram_model.hpp"
 #include "tracking/filters/initial_box.hpp"
+#include "tracking/filters/sample_memory.hpp"
 
 namespace xcorr {
 namespace {
@@ -32,9 +33,12 @@ struct Target {
   tracker::InitialBox initial_box;
   int filter;  ///< its number
   tracker::HistogramModel colors;
+  tracker::SampleMemory memory;
   double first_response = 1;  ///< as of FilterDetection
 
-  Target(const Box& box, int number) : initial_box{box.width, box.height, 0}, filter(number) {
+  /// \param samples  to remember
+  Target(const Box& box, int number, int samples)
+      : initial_box{box.width, box.height, 0}, filter(number), memory(samples) {
     initial_box.side = std::max(window_share * std::sqrt(box.width * box.height),
                                 least_share * std::max(box.width, box.height));
   }
@@ -107,12 +111,14 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
 
   std::vector<View> views;
   Records<Look> looks;
-  Records<tracker::Cropping> croppings;  ///< where targets turn
+  Records<tracker::Cropping> croppings;
   Records<tracker::TrainingSample> training_samples;
   Block response_peaks;  ///< in memory that host and device reach
 
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
+  /// Samples that are a little turned against each other respond to angles alike.
+  int samples() const { return settings.turns ? 1 : tracker::samples_kept; }
   int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
   /// Colours are looked at on the CPU only.
   bool has_colors() const { return device.backend == Backend::cpu; }
@@ -159,8 +165,7 @@ std::vector<int> Tracker::Impl::free_numbers(std::size_t count) const {
 Status Tracker::Impl::provide(std::size_t windows) {
   const Backend backend = device.backend;
   if (Status s = looks.provide(backend, windows); !s.ok()) return s;
-  if (settings.turns)
-    if (Status s = croppings.provide(backend, windows); !s.ok()) return s;
+  if (Status s = croppings.provide(backend, windows); !s.ok()) return s;
   if (Status s =
           response_peaks.provide(backend, windows * sizeof(tracker::ResponsePeak), Memory::host);
       !s.ok())
@@ -175,11 +180,10 @@ Status Tracker::Impl::show(const MatrixView& frame, std::size_t middles) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto& [look, angle] = views[i];
     looks.host()[i] = settings.turns ? tracker::look_at_image(look, static_cast<int>(i)) : look;
-    if (settings.turns) croppings.host()[i] = {look, angle};
+    croppings.host()[i] = {look, angle};
   }
   if (Status s = looks.upload(device.backend, views.size()); !s.ok()) return s;
-  if (settings.turns)
-    if (Status s = croppings.upload(device.backend, views.size()); !s.ok()) return s;
+  if (Status s = croppings.upload(device.backend, views.size()); !s.ok()) return s;
   return features.take(frame, std::span(views).first(middles));
 }
 
@@ -189,7 +193,7 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [target, box, angle, first] = pupils[i];
     views.push_back(target->initial_box.view_of(box, turned(angle), 0, target->filter));
-    training_samples.host()[i] = {target->filter, first};
+    training_samples.host()[i] = target->memory.next(target->filter);
   }
   if (Status s = show(frame, count); !s.ok()) return s;
   if (Status s = training_samples.upload(device.backend, count); !s.ok()) return s;
@@ -228,7 +232,7 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
       return {Code::invalid_argument, "target " + std::to_string(number) + " is there twice"};
     auto known = impl_->targets.find(number);
     const bool first = known == impl_->targets.end();
-    if (first) known = added.try_emplace(number, box, free[added.size()]).first;
+    if (first) known = added.try_emplace(number, box, free[added.size()], impl_->samples()).first;
     pupils.push_back({&known->second, box, angle, first});
     most = std::max(most, known->second.filter);
   }

@@ -17,13 +17,10 @@ class CropTest final : public StageTest<xcorr::stage::Crop> {
     const auto& lefts = scenario.values["lefts"];
     scenario.values["pixels"].assign(lefts.begin(), lefts.begin() + (p.frame.height - 1) * p.pitch +
                                                         p.frame.width * p.layout.bytes);
-    // Upright, none, turned a little with several samples a pixel, and upside down past an edge.
+    // The third one with several samples a pixel.
     std::vector<xcorr::tracker::Look> looks = tracked_looks(p.frame);
     looks[2].side = 500;
-    std::vector<xcorr::tracker::Cropping> croppings;
-    for (const double angle : {0.0, 0.0, 33.0, -171.0})
-      croppings.emplace_back(looks[croppings.size()], angle);
-    set(scenario.values, "croppings", croppings);
+    set(scenario.values, "croppings", tracked_croppings(looks));
     return scenario.make<Stage>(p);
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The colours of a frame, read where they lie, and the channels that filters make of them: a
+// colour's direction from gray, by eight hues, and how light what is gray is, by six levels, as
+// names of colours would tell it (van de Weijer et al., Learning Color Names for Real-World
+// Applications, 2009), but without a table.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include <xcorr/types.hpp>
+
+#include "stages/common/host_device.hpp"
+
+namespace xcorr::tracker {
+
+/// Luma 0 to 255, and either chroma by how far it is from gray: -128 to 127.
+struct Color {
+  int luma, blue, red;
+};
+
+/// By luma and chroma of BT.601, full range.
+XCORR_HD constexpr Color color_of_rgb(int red, int green, int blue) {
+  const int luma = (77 * red + 150 * green + 29 * blue + 128) >> 8;
+  return {luma, (blue - luma) * 9 / 16, (red - luma) * 23 / 32};
+}
+
+enum class Colors : std::int32_t { none, rgb, luma_chroma };
+
+/// How the planes of a part of a frame lie: see ColorPlane, without pointers.
+struct ColorLayout {
+  struct Plane {
+    std::int64_t pitch = 0;
+    std::int32_t step = 1, position = 0, shift_x = 0, shift_y = 0;
+  };
+  Colors colors = Colors::none;
+  Plane planes[color_planes];  ///< of a gray frame the first one
+
+  constexpr int count() const { return colors == Colors::none ? 1 : color_planes; }
+
+  /// From a plane's first pixel for a part to its last one's end; 0 if there is none.
+  constexpr std::int64_t bytes_of(int plane, const Rect& part) const {
+    if (plane >= count()) return 0;
+    const auto& [pitch, step, position, shift_x, shift_y] = planes[plane];
+    const int width = ((part.x + part.width - 1) >> shift_x) - (part.x >> shift_x) + 1;
+    const int height = ((part.y + part.height - 1) >> shift_y) - (part.y >> shift_y) + 1;
+    return (height - 1) * pitch + std::int64_t{width} * step;
+  }
+
+  /// That of a pixel, outside of the part that of the nearest one.
+  /// \param pixels  the planes' first pixels for the part
+  XCORR_HD Color at(const Rect& part, const std::uint8_t* const (&pixels)[color_planes], int x,
+                    int y) const {
+    const auto within = [](int at, int begin, int length) {
+      return at < begin ? begin : at < begin + length ? at : begin + length - 1;
+    };
+    x = within(x, part.x, part.width);
+    y = within(y, part.y, part.height);
+    const auto value = [&](int i) -> int {
+      const Plane& plane = planes[i];
+      const int column = (x >> plane.shift_x) - (part.x >> plane.shift_x);
+      const int row = (y >> plane.shift_y) - (part.y >> plane.shift_y);
+      return pixels[i][row * plane.pitch + std::int64_t{column} * plane.step + plane.position];
+    };
+    constexpr int no_chroma = 128;
+    switch (colors) {
+      case Colors::rgb:
+        return color_of_rgb(value(0), value(1), value(2));
+      case Colors::luma_chroma:
+        return {value(0), value(1) - no_chroma, value(2) - no_chroma};
+      default:
+        return {value(0), 0, 0};
+    }
+  }
+};
+
+constexpr int hues = 8, lumas = 6, color_channels = hues + lumas;  ///< of a cell
+
+/// What a pure colour and a gray count beside a cell's gradients; a chroma from which a colour is
+/// pure.
+constexpr float weight_of_hues = 0.7f, weight_of_lumas = 0.5f, pure_chroma = 40;
+
+/// The hues, then the lumas.
+struct ColorChannels {
+  float of[color_channels];
+
+  ColorChannels() = default;
+  /// Of a mean of colours. A hue responds to colours less than an eighth of a turn away.
+  XCORR_HD ColorChannels(float luma, float blue, float red) {
+    constexpr float diagonal = 0.70710678f;  // of an eighth of a turn, the cosine
+    const float chroma = std::sqrt(blue * blue + red * red);
+    const float longest = chroma > pure_chroma ? chroma : pure_chroma, pure = chroma / longest;
+    const float along[hues / 2] = {blue, (blue + red) * diagonal, red, (red - blue) * diagonal};
+    for (int k = 0; k < hues; ++k) {
+      const float in_direction = (k < hues / 2 ? along[k] : -along[k - hues / 2]) / longest;
+      const float beyond = in_direction - diagonal * pure;
+      of[k] = beyond > 0 ? weight_of_hues / (1 - diagonal) * beyond : 0;
+    }
+    const float level = luma * (lumas / 256.0f) - 0.5f;
+    const float gray = weight_of_lumas * (1 - pure);
+    for (int k = 0; k < lumas; ++k) {
+      const bool beyond = (k == 0 && level < 0) || (k == lumas - 1 && level > k);
+      const float near = beyond ? 1 : 1 - std::abs(level - static_cast<float>(k));
+      of[hues + k] = near > 0 ? gray * near : 0;
+    }
+  }
+};
+
+}  // namespace xcorr::tracker
