@@ -144,10 +144,27 @@ Result<Rows> FrameReader::bring(const MatrixView& frame, const ColorPlane& plane
   return rows;
 }
 
+/// The same of several planes; what is of the same pixels as the plane before comes once.
+Result<PlaneRows> FrameReader::bring_all(const MatrixView& frame,
+                                         std::span<const ColorPlane> planes, const Rect& part,
+                                         Stream stream) {
+  PlaneRows rows;
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    if (i > 0 && share_pixels(planes[i], planes[i - 1])) {
+      rows[i] = rows[i - 1];
+      continue;
+    }
+    const auto brought =
+        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
+    if (!brought.ok()) return brought.status();
+    rows[i] = brought.value();
+  }
+  return rows;
+}
+
 /// Makes planes of u8, one byte a pixel.
-Status FrameReader::gather(const Rows (&rows)[color_planes],
-                           const ColorPlane (&planes)[color_planes], const Rect& part,
-                           Stream stream, const Rows& to) {
+Status FrameReader::gather(const PlaneRows& rows, const ColorPlane (&planes)[color_planes],
+                           const Rect& part, Stream stream, const Rows& to) {
   stage::Luma::Problem problem{
       .size = part.size(), .luma_pitch = to.pitch, .luma_stride = to.plane, .planes = planes_};
   for (int i = 0; i < planes_; ++i) {
@@ -179,17 +196,9 @@ Result<Rows> FrameReader::read_planes(const MatrixView& frame, const Rect& part,
   if (Status s = luma_.provide(device_.backend, static_cast<std::size_t>(planes_ * plane)); !s.ok())
     return s;
   const Rows to{luma_.as<std::uint8_t>(), pitch, plane};
-  Rows rows[color_planes];
-  for (int i = 0; i < planes_; ++i) {
-    if (i > 0 && share_pixels(planes[i], planes[i - 1])) {
-      rows[i] = rows[i - 1];
-      continue;
-    }
-    const auto brought =
-        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
-    if (!brought.ok()) return brought.status();
-    rows[i] = brought.value();
-  }
+  const auto brought = bring_all(frame, std::span(planes).first(planes_), part, stream);
+  if (!brought.ok()) return brought.status();
+  const auto& rows = brought.value();
   if (frame.type == ElementType::u8) {
     if (Status s = gather(rows, planes, part, stream, to); !s.ok()) return s;
     return to;
@@ -212,17 +221,9 @@ Result<RowsWithColors> FrameReader::read_with_colors(const MatrixView& frame,
                                                      std::span<const ColorPlane> planes,
                                                      const PixelLayout& luma, const Rect& part,
                                                      Stream stream) {
-  RowsWithColors read{};
-  for (std::size_t i = 0; i < planes.size(); ++i) {
-    if (i > 0 && share_pixels(planes[i], planes[i - 1])) {
-      read.planes[i] = read.planes[i - 1];
-      continue;
-    }
-    const auto brought =
-        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
-    if (!brought.ok()) return brought.status();
-    read.planes[i] = brought.value();
-  }
+  const auto brought = bring_all(frame, planes, part, stream);
+  if (!brought.ok()) return brought.status();
+  RowsWithColors read{{}, brought.value()};
   read.luma = read.planes[0];
   if (luma == PixelLayout() && read.luma.pitch > 0) return read;
   const auto converted = convert(read.luma, part.size(), luma, stream);

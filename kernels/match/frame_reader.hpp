@@ -29,10 +29,13 @@ struct Rows {
   std::int64_t plane = 0;  ///< bytes from one plane to the next, where there are several
 };
 
-/// A part of a frame: its luma, and its planes as they lie.
+/// Those of a frame's planes, as they lie.
+using PlaneRows = std::array<Rows, color_planes>;
+
+/// A part of a frame.
 struct RowsWithColors {
   Rows luma;
-  std::array<Rows, color_planes> planes;
+  PlaneRows planes;
 };
 
 class FrameReader {
@@ -69,8 +72,10 @@ class FrameReader {
   Result<Rows> read_planes(const MatrixView& frame, const Rect& part, Stream stream);
   Result<Rows> bring(const MatrixView& frame, const ColorPlane& plane, const Rect& part,
                      Stream stream, Block& to);
-  Status gather(const Rows (&rows)[color_planes], const ColorPlane (&planes)[color_planes],
-                const Rect& part, Stream stream, const Rows& to);
+  Result<PlaneRows> bring_all(const MatrixView& frame, std::span<const ColorPlane> planes,
+                              const Rect& part, Stream stream);
+  Status gather(const PlaneRows& rows, const ColorPlane (&planes)[color_planes], const Rect& part,
+                Stream stream, const Rows& to);
 
   Device device_;
   const Variant<stage::Luma>* luma_of_pixels_ = nullptr;

@@ -248,9 +248,8 @@ __device__ float make_histogram(Strip& strip) {
   return energy;
 }
 
-/// Writes the channels of a cell and returns their squares' sum. \param colors  those of colour
-///                                                                \param faded   what is left of
-///                                                                all
+/// Writes the channels of a cell, with those of colour, and returns their squares' sum.
+/// \param faded  what is left of them
 __device__ double write_channels(const Strip& strip, const ColorChannels& colors, int x, int y,
                                  int top, float faded, float* out) {
   const auto place = [=](int cx, int cy) {

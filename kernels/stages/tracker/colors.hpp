@@ -85,7 +85,6 @@ constexpr float weight_of_hues = 0.7f, weight_of_lumas = 0.5f, pure_chroma = 40;
 struct ColorChannels {
   float of[color_channels];
 
-  ColorChannels() = default;
   /// Of a mean of colours. A hue responds to colours less than an eighth of a turn away.
   XCORR_HD ColorChannels(float luma, float blue, float red) {
     constexpr float diagonal = 0.70710678f;  // of an eighth of a turn, the cosine

@@ -31,13 +31,13 @@ constexpr float longest_gradient = 0.2f;
 /// What the contrast is at least, so that noise alone counts little. Pixels squared.
 constexpr float least_energy = 0.1f;
 
-/// The channels of colour of a cell: of the mean of four pixels of the window, which stand for all.
+/// The channels of colour of a cell: of the mean of its four pixels.
 XCORR_HD inline ColorChannels channels_of_cell(const ColorLayout& layout, const Rect& part,
                                                const std::uint8_t* const (&pixels)[color_planes],
                                                const Cropping& window, int x, int y) {
   int luma = 0, blue = 0, red = 0;
   for (int i = 0; i < 4; ++i) {
-    const PixelPlace place = window.nearest(x * cell + 1 + i % 2 * 2, y * cell + 1 + i / 2 * 2);
+    const PixelPlace place = window.nearest_in_cell(x, y, i);
     const Color color = layout.at(part, pixels, place.x, place.y);
     luma += color.luma, blue += color.blue, red += color.red;
   }

@@ -66,6 +66,10 @@ struct Cropping {
     return {static_cast<int>((x + i * x_by_column + j * x_by_row + half) >> 16),
             static_cast<int>((y + i * y_by_column + j * y_by_row + half) >> 16)};
   }
+  /// The same of one of the four pixels of a cell that stand for all of it.
+  XCORR_HD PixelPlace nearest_in_cell(int x_of_cell, int y_of_cell, int i) const {
+    return nearest(x_of_cell * cell + 1 + i % 2 * 2, y_of_cell * cell + 1 + i / 2 * 2);
+  }
 };
 
 }  // namespace xcorr::tracker

@@ -116,10 +116,10 @@ void HistogramModel::learn(const ColorFrame& frame, const Cropping& window,
 void HistogramModel::find(const ColorFrame& frame, const Cropping& window, const FilterShape& shape,
                           float* prior) const {
   Integral sums(grid, grid);
-  sums.fill([&](int x, int y) {  // four pixels of a cell stand for all
+  sums.fill([&](int x, int y) {
     float sum = 0;
     for (int k = 0; k < 4; ++k) {
-      const PixelPlace place = window.nearest(x * cell + 1 + k % 2 * 2, y * cell + 1 + k / 2 * 2);
+      const PixelPlace place = window.nearest_in_cell(x, y, k);
       sum += posterior_[frame.bin_at(place.x, place.y)];
     }
     return sum / 4;
