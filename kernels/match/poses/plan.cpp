@@ -94,6 +94,9 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   if (Status s = check(bank, settings); !s.ok()) return s;
   if (settings.match_on == MatchOn::color && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses in colour are searched by the CPU only");
+  if (settings.match_on == MatchOn::color_edges)
+    return Status(Code::unsupported,
+                  "poses on edges of colour are not searched: on edges they are");
   if (settings.match_on == MatchOn::edges && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses on edges are searched by the CPU only");
   if (settings.overhang > 0 && device.backend == Backend::cuda)
