@@ -52,17 +52,17 @@ def learn_mask(samples: Sequence[Any], tolerance: float = 12.0) -> np.ndarray:
 def _differences(picture: np.ndarray, template: np.ndarray, tolerance: float) -> np.ndarray:
     """Of each pixel's surroundings, after the picture has the template's brightness and contrast."""
     channels = (2,) if template.ndim == 3 else ()
-    agrees = np.ones(template.shape[:2], bool)
+    height, width = template.shape[:2]
+    agrees, squares = np.ones((height, width), bool), np.zeros((height, width))
     for _ in range(_ROUNDS):
         f_mean, t_mean = picture[agrees].mean(axis=0), template[agrees].mean(axis=0)
         f, t = picture - f_mean, template - t_mean
         energy = np.square(f[agrees]).sum()
         gain = (f[agrees] * t[agrees]).sum() / energy if energy > 0 else 1.0
         if gain <= 0:
-            return np.full(template.shape[:2], np.inf)
+            return np.full((height, width), np.inf)
         squares = np.square(gain * f - t).mean(axis=channels)
         agrees = squares <= max(np.median(squares), tolerance * tolerance)
     padded = np.pad(squares, 1, mode="edge")
-    height, width = squares.shape
     around = sum(padded[y:y + height, x:x + width] for y in range(3) for x in range(3))
     return np.asarray(np.sqrt(around / 9))
