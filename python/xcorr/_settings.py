@@ -100,7 +100,7 @@ class Settings:
         What of frames and templates is compared: ``"luma"``; ``"color"``, the three channels of those that have them
         (`Matcher`'s ``colours``), as OpenCV does, where a gray template is gray in all of them; ``"edges"``, the
         directions of their edges, whatever their brightness and contrast: the score is the visible share; or
-        ``"color-edges"``, those of the channel where they are strongest, upright. Edges are those of 8 bits, by no
+        ``"color-edges"``, those of the channel where they are strongest. Edges are those of 8 bits, by no
         method; poses on them are searched on a CPU only.
     edge_contrast : float
         On edges: the gradient that an edge of a template has at least, in gray levels a pixel, up to 64; in frames

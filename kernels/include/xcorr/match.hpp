@@ -46,7 +46,7 @@ enum class MatchOn : std::uint8_t {
   edges,
   /// The same of the three planes of a picture that has them: at each pixel the longest of their
   /// gradients, so what differs from its ground in hue alone has edges, too. A gray template has
-  /// those of its gray; a frame must have colour. Upright only.
+  /// those of its gray; a frame must have colour.
   color_edges,
 };
 
