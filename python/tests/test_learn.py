@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Masks from samples: what changes goes, what differs in brightness, contrast and noise alone stays."""
+import pathlib
+import subprocess
+import sys
+
 import numpy
 import pytest
 
@@ -49,3 +53,12 @@ def test_samples_that_show_nothing_alike_are_refused():
         xcorr.learn_mask([pictures[0], pictures[0][1:]])
     with pytest.raises(ValueError, match="no pixel differs by 12 gray levels or less in all samples"):
         xcorr.learn_mask([pictures[0], 255 - pictures[0]])
+
+
+def test_the_picture_of_the_page_has_the_sign_without_what_changes(tmp_path):
+    pytest.importorskip("PIL")
+    program = pathlib.Path(__file__).parents[2] / "docs" / "images" / "learn.py"
+    if not program.exists():
+        pytest.skip("the pages are not here")
+    subprocess.run([sys.executable, program, tmp_path], check=True)
+    assert (tmp_path / "learn-mask.png").exists()
