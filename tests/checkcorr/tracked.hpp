@@ -11,7 +11,7 @@
 
 #include "posed.hpp"
 #include "stages/tracker/crop.hpp"
-#include "stages/tracker/filter_response.hpp"
+#include "stages/tracker/histograms.hpp"
 
 namespace checkcorr {
 
@@ -70,6 +70,17 @@ inline std::vector<xcorr::tracker::Cropping> tracked_croppings(
   return croppings;
 }
 
+/// The planes of the frame's colours.
+inline void set_planes(Values& values, const xcorr::tracker::ColorLayout& colors,
+                       const xcorr::Rect& part) {
+  const auto& lefts = values["lefts"];
+  for (int i = 0; i < xcorr::color_planes; ++i) {
+    auto& plane = values["plane_" + std::to_string(i)];
+    plane.resize(static_cast<std::size_t>(colors.bytes_of(i, part)));
+    for (std::size_t k = 0; k < plane.size(); ++k) plane[k] = lefts[(k + 37 * i) % lefts.size()];
+  }
+}
+
 /// The truth of the stages feature_maps and spectra.
 inline xcorr::Status make_spectra(Scenario& scenario) {
   const auto p = feature_maps_problem(scenario);
@@ -79,11 +90,7 @@ inline xcorr::Status make_spectra(Scenario& scenario) {
                                              p.frame.width * p.layout.bytes);
   set(values, "looks", tracked_looks(p.frame));
   set(values, "croppings", tracked_croppings(tracked_looks(p.frame)));
-  for (int i = 0; i < xcorr::color_planes; ++i) {
-    auto& plane = values["plane_" + std::to_string(i)];
-    plane.resize(static_cast<std::size_t>(p.colors.bytes_of(i, p.color_part)));
-    for (std::size_t k = 0; k < plane.size(); ++k) plane[k] = lefts[(k + 37 * i) % lefts.size()];
-  }
+  set_planes(values, p.colors, p.color_part);
   if (auto s = scenario.make<xcorr::stage::FeatureMaps>(p); !s.ok()) return s;
   return scenario.make<xcorr::stage::FeatureFft>({tracked_windows});
 }
@@ -118,6 +125,38 @@ inline xcorr::Status make_filters(Scenario& scenario) {
   set(values, "training_samples", tracked_samples());
   set(values, "shapes", std::vector<xcorr::tracker::FilterShape>{{10, 10}, {7.3, 14.1}, {12, 8}});
   return scenario.make<xcorr::stage::FilterUpdate>({tracked_filters, tracked_filters});
+}
+
+/// The frame's windows, each for a filter of its own.
+inline xcorr::stage::ColorWindows color_windows(const Scenario& scenario) {
+  const auto p = feature_maps_problem(scenario);
+  return {tracked_windows, tracked_windows, p.color_part, p.colors};
+}
+
+/// The truth of the stage histogram_update: what the first filter has learnt is its first window,
+/// the others have learnt before.
+inline xcorr::Status make_histograms(Scenario& scenario) {
+  const auto p = color_windows(scenario);
+  auto& values = scenario.values;
+  set_planes(values, p.colors, p.part);
+  auto looks = tracked_looks(scenario.test.left);
+  std::vector<xcorr::tracker::ColorHistograms> known(tracked_windows);
+  for (int i = 0; i < tracked_windows; ++i) {
+    looks[i].filter = i;
+    auto& histograms = known[i];
+    for (int bin = 0; bin < xcorr::tracker::color_bins; ++bin) {
+      histograms.target[bin] = static_cast<float>((bin * 7 + i) % 11) * 1e-4f;
+      histograms.around[bin] = static_cast<float>((bin * 3 + i) % 13) * 1e-4f;
+      histograms.first[bin] = static_cast<float>((bin + i) % 5) * 2e-4f;
+    }
+    histograms.inside = 0.6, histograms.outside = 0.35, histograms.times = 3 * i;
+  }
+  set(values, "looks", looks);
+  set(values, "croppings", tracked_croppings(looks));
+  set(values, "shapes",
+      std::vector<xcorr::tracker::FilterShape>{{10, 10}, {8, 8}, {7.3, 14.1}, {21, 5}});
+  set(values, "known", known);
+  return scenario.make<xcorr::stage::HistogramUpdate>(p);
 }
 
 /// Floats that may be off by a share of the largest one. `parts`: those of which there are some at

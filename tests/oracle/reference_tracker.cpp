@@ -440,7 +440,8 @@ Status filter_response(const stage::FilterResponse::Problem& p, const Device&,
     };
     const bool jumped = std::ranges::max(on_target) > 2 * near(on_target, best_of(surface));
     auto with_prior = jumped ? on_target : surface;
-    for (int i = 0; b.priors && i < cells; ++i) with_prior[i] += b.priors[window * cells + i];
+    for (int i = 0; p.priors > 0 && i < cells; ++i)
+      with_prior[i] += b.priors[window % p.priors * cells + i];
     const int best = best_of(with_prior);
     double x = best % grid, y = best / grid;
     climb(jumped ? target : all, x, y);

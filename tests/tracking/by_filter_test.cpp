@@ -288,8 +288,6 @@ TEST(Resemblance, IsThatOfTheFormula) {
   EXPECT_GE(resemblance_of(0, 0), TrackSettings().min_confidence);
   EXPECT_NEAR(resemblance_of(0.1, 0.5), 0.86, 0.005);
   EXPECT_NEAR(resemblance_of(0.3, 0.9), 0.99, 0.005);
-  EXPECT_NEAR(resemblance_of(0, -1), 0.62, 0.005);
-  EXPECT_NEAR(resemblance_of(0.1, -1), 0.86, 0.005);
 }
 
 }  // namespace

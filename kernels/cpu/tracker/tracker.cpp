@@ -51,7 +51,8 @@ Status filter_response_all(const stage::FilterResponse::Problem& p, const Device
     const std::int64_t filter = b.looks[i].filter;
     b.response_peaks[i] = HWY_DYNAMIC_DISPATCH(filter_response)(
         b.channels + i * cells * channels, b.energies + i * grid, b.shapes[filter],
-        b.filters + 2 * filter * spectrum_floats, b.priors ? b.priors + i * cells : nullptr);
+        b.filters + 2 * filter * spectrum_floats,
+        p.priors > 0 ? b.priors + i % p.priors * cells : nullptr);
   });
   return {};
 }

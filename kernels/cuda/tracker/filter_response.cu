@@ -168,7 +168,7 @@ __device__ Slope slope_at(const Value (&own)[own_frequencies], Value* waves, dou
 
 __global__ void __launch_bounds__(threads)
     find_top(const Look* looks, const TwoParts* products, const FilterShape* shapes,
-             const float* priors, xcorr::tracker::ResponsePeak* response_peaks) {
+             const float* priors, int prior_count, xcorr::tracker::ResponsePeak* response_peaks) {
   __shared__ Value image[image_values];
   __shared__ Top tops[2][warps];
   __shared__ Value waves[half + grid];
@@ -198,7 +198,8 @@ __global__ void __launch_bounds__(threads)
   // The surroundings may stay as they are while the target is gone, or jumps away.
   const bool jumped =
       surfaces.value(true, best_on_target) > most_elsewhere * surfaces.near(best_of_all);
-  const int best = priors   ? surfaces.top_with(priors + window * cells, jumped, tops[0])
+  const int best = prior_count > 0
+                       ? surfaces.top_with(priors + window % prior_count * cells, jumped, tops[0])
                    : jumped ? best_on_target
                             : best_of_all;
   Value chosen[own_frequencies];
@@ -226,7 +227,7 @@ Status launch(const stage::FilterResponse::Problem& p, const Device& device,
       !s.ok())
     return s;
   return enqueue_early(device, "filter_response: find_top", find_top, p.windows, threads, 0,
-                       b.stream, b.looks, products, b.shapes, b.priors, b.response_peaks);
+                       b.stream, b.looks, products, b.shapes, b.priors, p.priors, b.response_peaks);
 }
 
 constexpr Variant<stage::FilterResponse> table[] = {

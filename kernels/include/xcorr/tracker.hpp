@@ -49,8 +49,7 @@ struct FilterDetection {
   /// How much the target looked as it did first when it was trained last: the response of a filter
   /// that knows that first view alone.
   double first_response = 1;
-  /// The same of its colours: the Bhattacharyya coefficient of the two histograms, 0 to 1; -1 on a
-  /// GPU, which does without colours.
+  /// The same of its colours: the Bhattacharyya coefficient of the two histograms, 0 to 1.
   double color_likeness = 1;
 };
 

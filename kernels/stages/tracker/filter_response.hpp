@@ -93,6 +93,7 @@ struct FilterResponse {
 
   struct Problem {
     int windows = 1, filters = 1;
+    int priors = 0;  ///< window w has that of w modulo so many; 0: none has one
 
     constexpr Features features() const { return Feature::f32; }
   };
@@ -103,8 +104,7 @@ struct FilterResponse {
     const double* energies = nullptr;              ///< of that, too
     const tracker::FilterShape* shapes = nullptr;  ///< of the filters
     const float* filters = nullptr;                ///< as of the stage filter_update
-    /// What is added to a response at each shift when its top is looked for, [window][shift]; none
-    /// if null.
+    /// What is added to a response at each shift when its top is looked for, [prior][shift]
     const float* priors = nullptr;
     tracker::ResponsePeak* response_peaks = nullptr;  ///< of the windows
   };
@@ -118,7 +118,7 @@ struct FilterResponse {
     visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
     visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
-    visit("priors", &Buffers::priors, records<float>(windows * tracker::cells));
+    visit("priors", &Buffers::priors, records<float>(std::int64_t{p.priors} * tracker::cells));
     visit("response_peaks", &Buffers::response_peaks, records<tracker::ResponsePeak>(p.windows));
   }
 };

@@ -20,8 +20,6 @@ constexpr double weight_of_psr = 5.7, offset_of_psr = -14.2;
 
 /// And of what is left of the first view.
 constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first = -0.4;
-/// The same where colours are not known.
-constexpr double weight_of_first_alone = 12.8, offset_of_first_alone = 0.5;
 
 }  // namespace
 
@@ -36,12 +34,8 @@ double confidence(double psr) {
 }
 
 double resemblance(const FilterDetection& filter_detection) {
-  const double first_response = filter_detection.first_response,
-               color_likeness = filter_detection.color_likeness;
-  if (color_likeness < 0)
-    return logistic(weight_of_first_alone * first_response + offset_of_first_alone);
-  return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +
-                  offset_of_first);
+  return logistic(weight_of_first * filter_detection.first_response +
+                  weight_of_likeness * filter_detection.color_likeness + offset_of_first);
 }
 
 }  // namespace xcorr::follow

@@ -6,8 +6,7 @@
 
 namespace xcorr::tracker {
 
-ColorFrame::ColorFrame(const MatrixView& frame)
-    : whole_{0, 0, frame.size.width, frame.size.height}, luma_(frame.pixels) {
+ColorFrame::ColorFrame(const MatrixView& frame) : luma_(frame.pixels) {
   constexpr PixelLayout rgb = packed_rgb(3, 0, 1, 2);
   const auto& weights = frame.pixels.weights;
   const int bytes = frame.pixels.bytes;
@@ -28,9 +27,8 @@ ColorFrame::ColorFrame(const MatrixView& frame)
     planes_[0] = packed(std::ranges::max_element(weights) - std::begin(weights));
   }
   for (int i = 0; i < layout_.count(); ++i) {
-    const auto& [data, pitch, step, position, shift_x, shift_y] = planes_[i];
+    const auto& [_, pitch, step, position, shift_x, shift_y] = planes_[i];
     layout_.planes[i] = {pitch, step, position, shift_x, shift_y};
-    pixels_[i] = static_cast<const std::uint8_t*>(data);
   }
 }
 

@@ -18,6 +18,13 @@ struct SeenWindows {
   const double* energies;
 };
 
+/// The colours of a frame, where kernels read them.
+struct SeenColors {
+  Rect part;  ///< of the frame, which is there
+  tracker::ColorLayout layout;
+  const std::uint8_t* planes[color_planes];  ///< the part's first pixels
+};
+
 class FeatureExtractor {
  public:
   /// `turned`: windows may be.
@@ -33,6 +40,10 @@ class FeatureExtractor {
   /// the looks are at the images that the croppings make of them
   Result<SeenWindows> enqueue(const tracker::Look* looks, const tracker::Cropping* croppings,
                               int first, int count);
+  /// Of that frame.
+  SeenColors colors() const {
+    return {window_.color_part, window_.colors, {planes_[0], planes_[1], planes_[2]}};
+  }
 
  private:
   Device device_;

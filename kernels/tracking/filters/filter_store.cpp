@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t spectrum_bytes = tracker::spectrum_floats * sizeof(float);
 constexpr std::size_t filter_bytes = 2 * spectrum_bytes;
+constexpr std::size_t prior_bytes = tracker::cells * sizeof(float);
 
 /// A block of that size with what is in another one.
 Result<Block> enlarged(const Device& device, const Block& block, std::size_t bytes) {
@@ -29,6 +30,8 @@ Result<FilterStore> FilterStore::make(const Device& device) {
   if (Status s = choose_into(store.spectra_of_, {}, device); !s.ok()) return s;
   if (Status s = choose_into(store.filter_update_, {}, device); !s.ok()) return s;
   if (Status s = choose_into(store.filter_response_, {}, device); !s.ok()) return s;
+  if (Status s = choose_into(store.histogram_update_, {}, device); !s.ok()) return s;
+  if (Status s = choose_into(store.histogram_prior_, {}, device); !s.ok()) return s;
   return store;
 }
 
@@ -37,6 +40,9 @@ Status FilterStore::provide_teaching(int windows) {
 }
 
 Status FilterStore::provide_asking(int windows) {
+  if (Status s = priors_.provide(device_.backend, static_cast<std::size_t>(windows) * prior_bytes);
+      !s.ok())
+    return s;
   return workspace_.provide(device_.backend,
                             filter_response_->workspace_bytes({windows, count_}, device_));
 }
@@ -44,12 +50,12 @@ Status FilterStore::provide_asking(int windows) {
 Status FilterStore::provide(int asked) {
   if (asked <= count_) return {};
   const int count = std::max(asked, 2 * count_);
-  constexpr int held = 4;
+  constexpr int held = 5;
   Block larger[held];
-  Block* const blocks[held] = {&shapes_, &samples_, &filters_, &kept_};
+  Block* const blocks[held] = {&shapes_, &samples_, &filters_, &kept_, &histograms_};
   constexpr std::size_t bytes[held] = {sizeof(tracker::FilterShape),
                                        tracker::samples_kept * spectrum_bytes, filter_bytes,
-                                       filter_bytes};
+                                       filter_bytes, sizeof(tracker::ColorHistograms)};
   for (int i = 0; i < held; ++i) {
     auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
     if (!made.ok()) return made.status();
@@ -63,8 +69,14 @@ Status FilterStore::provide(int asked) {
 }
 
 Status FilterStore::set(int number, const tracker::FilterShape& shape) {
-  const Copy copy = bytes_copy(shapes_.as<tracker::FilterShape>() + number, &shape, sizeof shape);
-  return runtime(device_.backend).copy(copy, Memory::host, Memory::device, {});
+  const auto copy_to = [&](auto* to, const auto& from) {
+    return runtime(device_.backend)
+        .copy(bytes_copy(to, &from, sizeof from), Memory::host, Memory::device, {});
+  };
+  constexpr std::int32_t never = 0;
+  if (Status s = copy_to(&histograms_.as<tracker::ColorHistograms>()[number].times, never); !s.ok())
+    return s;
+  return copy_to(shapes_.as<tracker::FilterShape>() + number, shape);
 }
 
 Status FilterStore::teach(const SeenWindows& seen,
@@ -93,25 +105,50 @@ Status FilterStore::keep(int number) {
   return runtime(device_.backend).copy(copy, Memory::device, Memory::device, {});
 }
 
-Status FilterStore::ask(const SeenWindows& seen, const float* priors,
-                        tracker::ResponsePeak* response_peaks) {
-  return ask(filters_, seen, priors, response_peaks);
+Status FilterStore::ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
+  return ask(filters_, seen, prior_count_, response_peaks);
 }
 
 Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
-  return ask(kept_, seen, nullptr, response_peaks);
+  return ask(kept_, seen, 0, response_peaks);
 }
 
-Status FilterStore::ask(const Block& filters, const SeenWindows& seen, const float* priors,
+Status FilterStore::teach_colors(const SeenColors& colors, const tracker::Look* looks,
+                                 const tracker::Cropping* croppings, int windows,
+                                 double* likeness) {
+  const auto& [part, layout, planes] = colors;
+  auto* const histograms = histograms_.as<tracker::ColorHistograms>();
+  return histogram_update_->launch(
+      {windows, count_, part, layout}, device_,
+      {{{}, planes[0], planes[1], planes[2], looks, croppings, shapes_.as<tracker::FilterShape>()},
+       histograms,
+       histograms,
+       likeness},
+      nullptr);
+}
+
+Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,
+                                const tracker::Cropping* croppings, int windows) {
+  const auto& [part, layout, planes] = colors;
+  prior_count_ = windows;
+  return histogram_prior_->launch(
+      {windows, count_, part, layout}, device_,
+      {{{}, planes[0], planes[1], planes[2], looks, croppings, shapes_.as<tracker::FilterShape>()},
+       histograms_.as<tracker::ColorHistograms>(),
+       priors_.as<float>()},
+      nullptr);
+}
+
+Status FilterStore::ask(const Block& filters, const SeenWindows& seen, int priors,
                         tracker::ResponsePeak* response_peaks) {
-  return filter_response_->launch({seen.count, count_}, device_,
+  return filter_response_->launch({seen.count, count_, priors}, device_,
                                   {{workspace_.data(), {}},
                                    seen.looks,
                                    seen.channels,
                                    seen.energies,
                                    shapes_.as<tracker::FilterShape>(),
                                    filters.as<float>(),
-                                   priors,
+                                   priors_.as<float>(),
                                    response_peaks},
                                   nullptr);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The filters of all targets in the device's memory, by number.
+// The filters and the histograms of all targets in the device's memory, by number.
 #pragma once
 
 #include "device/runtime.hpp"
-#include "stages/tracker/filter_response.hpp"
+#include "stages/tracker/histograms.hpp"
 #include "tracking/filters/feature_extractor.hpp"
 
 namespace xcorr {
@@ -21,26 +21,37 @@ class FilterStore {
   /// Sets what filter `number` shall be for, before it is taught.
   Status set(int number, const tracker::FilterShape& shape);
 
-  /// Enqueue what teaches filters, and what asks those of the windows' looks. \param
-  /// training_samples  of the windows, in the device's memory, as are the priors, if not null, and
-  /// the responses or where the host reads them
+  /// Enqueue what teaches filters, and what asks those of the windows' looks, together with the
+  /// priors. \param training_samples  of the windows, in the device's memory, as are the responses,
+  /// or where the host reads them
   Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples);
-  Status ask(const SeenWindows& seen, const float* priors, tracker::ResponsePeak* response_peaks);
+  Status ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
+
+  /// Enqueue what teaches histograms, and what makes the priors of so many windows of them, for all
+  /// that ask next: window w is asked with that of w modulo `windows`. \param likeness  of the
+  /// windows, where the host reads them
+  Status teach_colors(const SeenColors& colors, const tracker::Look* looks,
+                      const tracker::Cropping* croppings, int windows, double* likeness);
+  Status find_colors(const SeenColors& colors, const tracker::Look* looks,
+                     const tracker::Cropping* croppings, int windows);
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
   Status keep(int number);
   Status ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
 
  private:
-  Status ask(const Block& filters, const SeenWindows& seen, const float* priors,
+  Status ask(const Block& filters, const SeenWindows& seen, int priors,
              tracker::ResponsePeak* response_peaks);
 
   Device device_;
   const Variant<stage::FeatureFft>* spectra_of_ = nullptr;
   const Variant<stage::FilterUpdate>* filter_update_ = nullptr;
   const Variant<stage::FilterResponse>* filter_response_ = nullptr;
+  const Variant<stage::HistogramUpdate>* histogram_update_ = nullptr;
+  const Variant<stage::HistogramPrior>* histogram_prior_ = nullptr;
   int count_ = 0;
-  Block shapes_, samples_, filters_, kept_, spectra_, workspace_;
+  int prior_count_ = 0;
+  Block shapes_, samples_, filters_, kept_, histograms_, spectra_, priors_, workspace_;
 };
 
 }  // namespace xcorr

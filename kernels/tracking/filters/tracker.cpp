@@ -11,7 +11,6 @@
 #include "device/speed.hpp"
 #include "match/image.hpp"
 #include "tracking/filters/filter_store.hpp"
-#include "tracking/filters/histogram_model.hpp"
 #include "tracking/filters/initial_box.hpp"
 #include "tracking/filters/sample_memory.hpp"
 
@@ -32,9 +31,8 @@ constexpr std::size_t at_a_time = 64;
 struct Target {
   tracker::InitialBox initial_box;
   int filter;  ///< its number
-  tracker::HistogramModel colors;
   tracker::SampleMemory memory;
-  double first_response = 1;  ///< as of FilterDetection
+  double first_response = 1, color_likeness = 1;  ///< as of FilterDetection
 
   /// \param samples  to remember
   Target(const Box& box, int number, int samples)
@@ -107,22 +105,17 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   FilterStore filters;
   std::map<std::uint64_t, Target> targets;
 
-  std::vector<float> priors;  ///< of the views, by colours
-
   std::vector<View> views;
   Records<Look> looks;
   Records<tracker::Cropping> croppings;
   Records<tracker::TrainingSample> training_samples;
-  Block response_peaks;  ///< in memory that host and device reach
+  Block response_peaks, likeness;  ///< in memory that host and device reach
 
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
   /// Samples that are a little turned against each other respond to angles alike.
   int samples() const { return settings.turns ? 1 : tracker::samples_kept; }
   int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
-  /// Colours are looked at on the CPU only.
-  bool has_colors() const { return device.backend == Backend::cpu; }
-  void find_colors(const MatrixView& frame, std::span<const Search> searches);
   Status provide(std::size_t windows);
   Status show(const MatrixView& frame, std::size_t middles);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
@@ -170,6 +163,8 @@ Status Tracker::Impl::provide(std::size_t windows) {
           response_peaks.provide(backend, windows * sizeof(tracker::ResponsePeak), Memory::host);
       !s.ok())
     return s;
+  if (Status s = likeness.provide(backend, windows * sizeof(double), Memory::host); !s.ok())
+    return s;
   if (Status s = training_samples.provide(backend, windows); !s.ok()) return s;
   return features.provide(static_cast<int>(windows));
 }
@@ -206,17 +201,16 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
       if (Status s = filters.keep(pupil.target->filter); !s.ok()) return s;
   auto* const first_responses = response_peaks.as<tracker::ResponsePeak>();
   if (Status s = filters.ask_kept(seen.value(), first_responses); !s.ok()) return s;
-  if (has_colors()) {
-    const tracker::ColorFrame colors(frame);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& [look, angle] = views[i];
-      Target& target = *pupils[i].target;
-      target.colors.learn(colors, tracker::Cropping(look, angle), target.shape());
-    }
-  }
+  auto* const likenesses = likeness.as<double>();
+  if (Status s = filters.teach_colors(features.colors(), looks.device(), croppings.device(),
+                                      static_cast<int>(count), likenesses);
+      !s.ok())
+    return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     pupils[i].target->first_response = first_responses[i].response;
+    pupils[i].target->color_likeness = likenesses[i];
+  }
   return {};
 }
 
@@ -262,9 +256,7 @@ Status Tracker::Impl::ask(int count) {
   const auto ask_for = [&](int first, int windows) {
     const auto seen = features.enqueue(at, croppings.device(), first, windows);
     if (!seen.ok()) return seen.status();
-    const float* const added =
-        has_colors() ? &priors[std::size_t{tracker::cells} * first] : nullptr;
-    return filters.ask(seen.value(), added, found_peaks + first);
+    return filters.ask(seen.value(), found_peaks + first);
   };
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, ways that will not count are left out.
@@ -280,22 +272,6 @@ Status Tracker::Impl::ask(int count) {
   return runtime(device.backend).wait({});
 }
 
-/// What the colours round each search say, and what that adds to the responses in all ways to look:
-/// these hardly differ by what colours are where.
-void Tracker::Impl::find_colors(const MatrixView& frame, std::span<const Search> searches) {
-  const std::size_t count = searches.size();
-  const tracker::ColorFrame colors(frame);
-  priors.resize(views.size() * tracker::cells);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& [look, angle] = views[i];
-    const Target& target = *searches[i].target;
-    float* const prior = &priors[i * tracker::cells];
-    target.colors.find(colors, tracker::Cropping(look, angle), target.shape(), prior);
-    for (std::size_t view = i + count; view < views.size(); view += count)
-      std::copy_n(prior, tracker::cells, &priors[view * tracker::cells]);
-  }
-}
-
 /// Looks once, for no more targets than at_a_time. \param filter_detections  of the searches
 Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
                            FilterDetection* filter_detections) {
@@ -304,8 +280,12 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
   for (int way = 0; way < ways(); ++way)
     for (const auto& [target, box, angle] : searches)
       views.push_back(target->initial_box.view_of(box, turned(angle), way, target->filter));
-  if (has_colors()) find_colors(frame, searches);
   if (Status s = show(frame, count); !s.ok()) return s;
+  // In all ways to look the priors are the same: these hardly differ by what colours are where.
+  if (Status s = filters.find_colors(features.colors(), looks.device(), croppings.device(),
+                                     static_cast<int>(count));
+      !s.ok())
+    return s;
   if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
   const auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
   for (std::size_t i = 0; i < count; ++i)
@@ -355,7 +335,7 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   for (std::size_t i = 0; i < searches.size(); ++i) {
     const Target& target = *searches[i].target;
     found.value()[i].first_response = target.first_response;
-    found.value()[i].color_likeness = impl_->has_colors() ? target.colors.likeness() : -1;
+    found.value()[i].color_likeness = target.color_likeness;
   }
   filter_detections = std::move(found.value());
   return {};

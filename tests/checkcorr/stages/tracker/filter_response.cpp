@@ -11,11 +11,13 @@ namespace {
 
 class FilterResponseTest final : public StageTest<xcorr::stage::FilterResponse> {
   bool concerns(const Case& c) const override { return is_tracked(c); }
-  Problem problem(const Scenario&) const override { return {tracked_windows, tracked_filters}; }
+  Problem problem(const Scenario&) const override {
+    return {tracked_windows, tracked_filters, tracked_windows - 1};
+  }
   xcorr::Status prepare(Scenario& scenario) const override {
     if (auto s = make_filters(scenario); !s.ok()) return s;
     // The third window's is far from where its filter responds most, and is still to be believed.
-    std::vector<float> priors(tracked_windows * xcorr::tracker::cells);
+    std::vector<float> priors((tracked_windows - 1) * xcorr::tracker::cells);
     priors[2 * xcorr::tracker::cells + 7 * xcorr::tracker::grid + 11] = 3;
     set(scenario.values, "priors", priors);
     return {};

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
-#include "tracking/filters/histogram_model.hpp"
+#include "select/select.hpp"
+#include "stages/tracker/histograms.hpp"
+#include "tracking/filters/color_frame.hpp"
 
 namespace api {
 namespace {
@@ -16,17 +19,59 @@ namespace {
 using namespace xcorr;
 using namespace xcorr::tracker;
 
-int bin_of_rgb(int red, int green, int blue) {
-  const Color color = color_of_rgb(red, green, blue);
-  return bin_of_color(color.luma, color.blue, color.red);
+/// The bin of a picture's only pixel.
+int bin_of(Colors colors, std::uint8_t first, std::uint8_t second, std::uint8_t third) {
+  stage::ColorWindows one{1, 1, {0, 0, 1, 1}, {colors, {}}};
+  return one.bin_at({&first, &second, &third}, {0, 0});
 }
+int bin_of_rgb(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
+  return bin_of(Colors::rgb, red, green, blue);
+}
+
+/// The histograms of one target, by the CPU's variants.
+class HistogramModel {
+ public:
+  void learn(const ColorFrame& frame, const Cropping& window, const FilterShape& shape) {
+    launch<stage::HistogramUpdate>(frame, window, shape, histograms_.get(), histograms_.get(),
+                                   &likeness_);
+  }
+  void find(const ColorFrame& frame, const Cropping& window, const FilterShape& shape,
+            float* prior) const {
+    launch<stage::HistogramPrior>(frame, window, shape, histograms_.get(), prior);
+  }
+  double separation() const { return histograms_->separation(); }
+
+ private:
+  template <class Stage, class... Rest>
+  static void launch(const ColorFrame& frame, const Cropping& window, const FilterShape& shape,
+                     Rest... rest) {
+    const Device device = open_device(Backend::cpu).value();
+    const Look look{0, 0, window_size, 1, 0};
+    const std::uint8_t* planes[color_planes] = {};
+    for (int i = 0; const ColorPlane& plane : frame.planes())
+      planes[i++] = static_cast<const std::uint8_t*>(plane.data);
+    const stage::ColorWindows problem{1, 1, {0, 0, 200, 160}, frame.layout()};
+    const Variant<Stage>* variant = nullptr;
+    ASSERT_TRUE(choose_into(variant, problem, device).ok());
+    ASSERT_TRUE(
+        variant
+            ->launch(problem, device,
+                     {{{}, planes[0], planes[1], planes[2], &look, &window, &shape}, rest...},
+                     nullptr)
+            .ok());
+  }
+
+  std::unique_ptr<ColorHistograms> histograms_ = std::make_unique<ColorHistograms>();
+  double likeness_ = 0;
+};
 
 TEST(ColorBins, AreWithinAHistogramAndDiffer) {
   std::vector<bool> used(color_bins);
   for (int red = 0; red < 256; red += 5)
     for (int green = 0; green < 256; green += 5)
       for (int blue = 0; blue < 256; blue += 5) {
-        const int bin = bin_of_rgb(red, green, blue);
+        const int bin = bin_of_rgb(static_cast<std::uint8_t>(red), static_cast<std::uint8_t>(green),
+                                   static_cast<std::uint8_t>(blue));
         ASSERT_GE(bin, 0);
         ASSERT_LT(bin, color_bins);
         used[bin] = true;
@@ -40,7 +85,7 @@ TEST(ColorBins, AreWithinAHistogramAndDiffer) {
     EXPECT_LE(chroma_level(chroma), chroma_level(chroma + 1));
   EXPECT_EQ(chroma_level(-128), 0);
   EXPECT_EQ(chroma_level(127), chroma_levels - 1);
-  EXPECT_EQ(bin_of_gray(255), gray_levels - 1);
+  EXPECT_EQ(bin_of(Colors::none, 255, 0, 0), gray_levels - 1);
 }
 
 /// Packed pixels of a frame, blue first, with gray noise everywhere.
@@ -168,8 +213,7 @@ TEST_F(HistogramModelTest, SeesColoursInPlanesOfChroma) {
   find(ColorFrame(view), 92, 80);
   EXPECT_LT(prior_[0], 0.02);
   std::ranges::fill(view.color, ColorPlane{});
-  model_.learn(ColorFrame(view), window_round(92, 80), shape_);  // without planes it is gray
-  EXPECT_EQ(ColorFrame(view).bin_at(92, 80), bin_of_gray(120));
+  EXPECT_EQ(ColorFrame(view).layout().colors, Colors::none);  // without planes it is gray
 }
 
 }  // namespace

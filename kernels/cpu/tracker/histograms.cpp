@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Histograms of colours on the CPU, a window a thread.
+#include "stages/tracker/histograms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cpu/common/common.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+using namespace tracker;
+
+/// How many pixels have a colour.
+struct Counts {
+  std::int32_t target[color_bins] = {}, around[color_bins] = {};
+  std::int32_t on_target = 0, beside = 0;
+};
+
+void count(const stage::ColorWindows& p, const std::uint8_t* const (&planes)[color_planes],
+           const Cropping& window, const FilterShape& shape, Counts& counts) {
+  const TargetRegions regions(shape);
+  for (int y = 0; y < window_size; ++y)
+    for (int x = 0; x < window_size; ++x) {
+      const bool inner = regions.on_target(x, y);
+      if (!inner && !regions.around(x, y)) continue;
+      std::int32_t* const bins = inner ? counts.target : counts.around;
+      ++bins[p.bin_at(planes, window.nearest(x, y))];
+      ++(inner ? counts.on_target : counts.beside);
+    }
+}
+
+/// Returns how alike what is seen and the first histogram are.
+double learn(const Counts& counts, const ColorHistograms& known, ColorHistograms& histograms) {
+  const auto all = static_cast<float>(std::max(counts.on_target, 1)),
+             all_around = static_cast<float>(std::max(counts.beside, 1));
+  const bool first = known.times == 0;
+  double inside = 0, outside = 0, like = 0;
+  for (int i = 0; i < color_bins; ++i) {
+    const float target = static_cast<float>(counts.target[i]) / all,
+                around = static_cast<float>(counts.around[i]) / all_around;
+    const BinUpdate next(known, i, target, around);
+    const float target_first = first ? target : known.first[i];
+    inside += target * next.posterior;
+    outside += around * next.posterior;
+    like += std::sqrt(target * target_first);
+    histograms.target[i] = next.target;
+    histograms.around[i] = next.around;
+    histograms.posterior[i] = next.posterior;
+    histograms.first[i] = target_first;
+  }
+  histograms.take_means(known, inside, outside);
+  return std::min(like, 1.0);
+}
+
+Status update(const stage::ColorWindows& p, const Device&, const stage::HistogramUpdate::Buffers& b,
+              PlanState*) {
+  const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+  parallel_for(0, p.windows, [&](int i) {
+    const Look& look = b.looks[i];
+    if (look.side == 0) return;
+    const auto counts = std::make_unique<Counts>();
+    count(p, planes, b.croppings[i], b.shapes[look.filter], *counts);
+    b.likeness[i] = learn(*counts, b.known[look.filter], b.histograms[look.filter]);
+  });
+  return {};
+}
+
+Status make_priors(const stage::ColorWindows& p, const Device&,
+                   const stage::HistogramPrior::Buffers& b, PlanState*) {
+  const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+  parallel_for(0, p.windows, [&](int window) {
+    const Look& look = b.looks[window];
+    if (look.side == 0) return;
+    const ColorHistograms& known = b.histograms[look.filter];
+    const FilterShape& shape = b.shapes[look.filter];
+    const Cropping& cropping = b.croppings[window];
+    Integral sums{};
+    for (int y = 0; y < grid; ++y) {
+      double row = 0;
+      for (int x = 0; x < grid; ++x) {
+        row += p.likelihood(planes, cropping, known.posterior, x, y);
+        sums.at(x + 1, y + 1) = sums.at(x + 1, y) + row;
+      }
+    }
+    const double weight = weight_of_sum(known, shape);
+    float* const priors = b.priors + std::int64_t{window} * cells;
+    for (int i = 0; i < cells; ++i)
+      priors[i] = static_cast<float>(weight * sums.sum(ShiftedBox(shape, i % grid, i / grid)));
+  });
+  return {};
+}
+
+constexpr Variant<stage::HistogramUpdate> update_table[] = {
+    {{.name = "histogram_update", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = update}},
+};
+constexpr Variant<stage::HistogramPrior> prior_table[] = {
+    {{.name = "histogram_prior", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = make_priors}},
+};
+
+}  // namespace
+
+Family histograms_family() { return Family(update_table, prior_table); }
+
+}  // namespace xcorr::cpu
