@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -61,19 +62,35 @@ auto floats_in(Bytes& bytes) {
   return std::span(reinterpret_cast<Float*>(bytes.data()), bytes.size() / sizeof(float));
 }
 
-/// What is not finite may not count: one such pixel would be the end of every score.
-Status check_finite(const MatrixView& view, const BankTemplate& t, std::size_t index) {
+/// The largest pixel that counts may not be beyond these, unless it is 0: the products of the
+/// 11.9 million of a template are added up in single precision.
+constexpr float least_float = 1e-15F, greatest_float = 1e15F;
+
+/// The largest magnitude of pixels that count; infinite where one is not finite, which would be the
+/// end of every score.
+float greatest(const std::vector<std::byte>& planes, const BankTemplate& t) {
+  float most = 0;
+  const auto pixels = floats_in(planes);
+  for (std::size_t i = 0; i < pixels.size(); ++i)
+    if (t.mask.empty() || t.mask[i % t.mask.size()])
+      most = std::max(most, std::isfinite(pixels[i]) ? std::abs(pixels[i]) : INFINITY);
+  return most;
+}
+
+Status check_floats(const MatrixView& view, const BankTemplate& t, std::size_t index) {
   if (view.type != ElementType::f32) return {};
-  const auto counts = [&](const std::vector<std::byte>& planes) {
-    const auto pixels = floats_in(planes);
-    for (std::size_t i = 0; i < pixels.size(); ++i)
-      if (!std::isfinite(pixels[i]) && (t.mask.empty() || t.mask[i % t.mask.size()])) return true;
-    return false;
-  };
-  if (counts(dense_copy(view)) || (view.has_color() && counts(dense_color(view))))
+  float most = greatest(dense_copy(view), t);
+  if (view.has_color()) most = std::max(most, greatest(dense_color(view), t));
+  const std::string name = "template " + std::to_string(index);
+  if (std::isinf(most))
     return {Code::invalid_argument,
-            "template " + std::to_string(index) +
-                " has pixels that are not finite: masks may leave them out"};
+            name + " has pixels that are not finite: masks may leave them out"};
+  if (most > 0 && (most < least_float || most > greatest_float)) {
+    std::ostringstream text;
+    text << name << " has pixels of up to " << most << "; floats are matched from " << least_float
+         << " to " << greatest_float << ": scale it and the frames";
+    return {Code::invalid_argument, text.str()};
+  }
   return {};
 }
 
@@ -164,7 +181,7 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
   for (std::size_t i = 0; i < bank.size(); ++i)
-    if (Status status = check_finite(views[i], bank[i], i); !status.ok()) return status;
+    if (Status status = check_floats(views[i], bank[i], i); !status.ok()) return status;
   return bank;
 }
 

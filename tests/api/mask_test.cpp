@@ -155,12 +155,25 @@ class MaskContract : public BackendTest {
     const MatrixView views[] = {pattern.view()}, masks[] = {mask};
     return matcher->set_templates(views, masks);
   }
-  std::vector<Peak> find(const Bytes& frame, const MatchSettings& settings) {
+  template <class T>
+  std::vector<Peak> find(const Image<T>& frame, const MatchSettings& settings) {
     std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher->prepare(ElementType::u8, frame.size, settings).ok());
+    EXPECT_TRUE(matcher->prepare(frame.view().type, frame.size, settings).ok());
     EXPECT_TRUE(matcher->enqueue(frame.view()).ok());
     EXPECT_TRUE(matcher->collect(peaks).ok());
     return peaks;
+  }
+
+  /// Upright and turned.
+  void expect_first_place(const Image<float>& floats) {
+    for (const double extent : {0.0, 20.0}) {
+      MatchSettings settings;
+      settings.poses.angle_extent = extent;
+      const auto peaks = find(floats, settings);
+      ASSERT_EQ(peaks.size(), 1u);
+      EXPECT_NEAR(peaks[0].x, places[0].x, 0.1);
+      EXPECT_NEAR(peaks[0].score, 1, 1e-6);
+    }
   }
 
   std::optional<Matcher> matcher;
@@ -204,17 +217,26 @@ TEST_P(MaskContract, WhatIsNotFiniteDoesNotCount) {
     EXPECT_EQ(set_floats({}).message(),
               "template 0 has pixels that are not finite: masks may leave them out");
     ASSERT_TRUE(set_floats(mask.view()).ok());
-    for (const double extent : {0.0, 20.0}) {
-      MatchSettings settings;
-      settings.poses.angle_extent = extent;
-      ASSERT_TRUE(matcher->prepare(ElementType::f32, floats.size, settings).ok());
-      ASSERT_TRUE(matcher->enqueue(floats.view()).ok());
-      std::vector<Peak> peaks;
-      ASSERT_TRUE(matcher->collect(peaks).ok());
-      ASSERT_EQ(peaks.size(), 1u);
-      EXPECT_NEAR(peaks[0].x, places[0].x, 0.1);
-      EXPECT_NEAR(peaks[0].score, 1, 1e-6);
+    expect_first_place(floats);
+  }
+}
+
+/// Floats of other magnitudes are found as well, or the template is refused.
+TEST_P(MaskContract, FloatsOfAnyMagnitudeOrRefused) {
+  for (const float unit : {1e-20F, 1e-17F, 1e-12F, 1e12F, 1e14F, 1e18F, 1e30F}) {
+    Image<float> floats(frame.size), part(pattern.size);
+    const auto scale = [&](std::uint8_t pixel) { return unit / 255 * pixel; };
+    std::ranges::transform(frame.data, floats.data.begin(), scale);
+    std::ranges::transform(pattern.data, part.data.begin(), scale);
+    const MatrixView views[] = {part.view()};
+    const Status given = matcher->set_templates(views, {});
+    if (unit < 1e-15F || unit > 1e16F) {
+      EXPECT_NE(given.message().find("floats are matched from 1e-15 to 1e+15"), std::string::npos)
+          << given.message();
+      continue;
     }
+    ASSERT_TRUE(given.ok()) << given.message();
+    expect_first_place(floats);
   }
 }
 

@@ -50,6 +50,7 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
   choice.far = twice_at(largest, level);
   choice.wanted = settings.max_peaks;
   choice.margin = templ.slack(level) + (level > 0 ? coarse_margin : 0);
+  choice.before = PoseDescent::before_at(settings, level);
   return choice;
 }
 
@@ -80,6 +81,13 @@ double PoseDescent::overhang_at(const MatchSettings& settings, int level) {
   // outside.
   constexpr double coarse_overhang = 0.1;
   return level > 0 ? settings.overhang + coarse_overhang : settings.overhang;
+}
+
+int PoseDescent::rim_at(const MatchSettings& settings, int level) {
+  // Half a pixel each for the angle, the size, the rectangle and its place. What may stick out
+  // anyway needs none.
+  constexpr int rim = 2;
+  return level > 0 && settings.overhang == 0 ? rim : 0;
 }
 
 template <class Stage>
