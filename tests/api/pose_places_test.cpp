@@ -251,16 +251,16 @@ TEST_P(PosePlacesTest, FlushWithCorners) {
       for (int x = 0; x < frame_size.width; ++x)
         frame.at(x, y) = static_cast<std::uint8_t>(std::clamp(texture(x, y), 0.0, 255.0));
     for (const auto& [start, extent, least, largest] :
-         {std::tuple(-10.0, 20.0, 1.0, 1.0), {-3.0, 7.0, 0.83, 1.21}, {-20.0, 33.0, 1.0, 1.0}})
+         {std::tuple(-10.0, 20.0, 1.0, 1.0), {-3.0, 7.0, 0.83, 1.21}, {0.0, 360.0, 1.0, 1.0}})
       for (int corner = 0; corner < 4; ++corner) {
         const int left = corner % 2 * (frame_size.width - size.width),
                   top = corner / 2 * (frame_size.height - size.height);
-        Bytes copy(size);
-        for (int y = 0; y < size.height; ++y)
-          for (int x = 0; x < size.width; ++x) copy.at(x, y) = frame.at(left + x, top + y);
+        const Bytes copy = crop(frame, {left, top, size.width, size.height});
         MatchSettings settings;
-        settings.poses = {
-            .angle_start = start, .angle_extent = extent, .scale_min = least, .scale_max = largest};
+        settings.poses.angle_start = start;
+        settings.poses.angle_extent = extent;
+        settings.poses.scale_min = least;
+        settings.poses.scale_max = largest;
         SCOPED_TRACE(testing::Message() << "corner " << corner << ", " << size.width << " wide, "
                                         << start << " degrees");
         const auto peaks = match(frame, copy, settings);

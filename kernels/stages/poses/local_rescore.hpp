@@ -149,8 +149,9 @@ struct LocalRescore {
     }
     if (p.level == 0 && p.overhang < 0) {
       const RescorePlace place{map.width, map.height, one.twice_x, one.twice_y};
-      if (sticks_out_by_one(place.left(), map.width, p.frame.width)) map.width -= 2;
-      if (sticks_out_by_one(place.top(), map.height, p.frame.height)) map.height -= 2;
+      const int farthest = p.refined ? 0 : reach;  // where least squares led is where it is
+      if (may_stick_out(place.left(), map.width, p.frame.width, farthest)) map.width -= 2;
+      if (may_stick_out(place.top(), map.height, p.frame.height, farthest)) map.height -= 2;
     }
     return map;
   }
@@ -160,9 +161,11 @@ struct LocalRescore {
   }
 
  private:
-  XCORR_HD static bool sticks_out_by_one(int from, int length, int frame) {
+  /// By a pixel, so far from the expected place at most.
+  XCORR_HD static bool may_stick_out(int from, int length, int frame, int farthest) {
     const int to = from + length;
-    return length > 2 && from >= -1 && to <= frame + 1 && (from < 0 || to > frame);
+    return length > 2 && from + farthest >= -1 && to - farthest <= frame + 1 &&
+           (from < farthest || to > frame - farthest);
   }
   /// Makes a try of the pose and the place nearest to the refined ones.
   XCORR_HD static void settle(const PoseSteps& steps, const PoseTables& tables,
