@@ -12,6 +12,7 @@
 #include <xcorr/correlate.hpp>
 
 #include "match/image.hpp"
+#include "stages/match/mask.hpp"
 
 namespace xcorr {
 namespace {
@@ -130,6 +131,32 @@ class LivePixels final : public TemplatePixels {
   std::shared_ptr<const LiveTemplate> shared_;
 };
 
+/// A part of others.
+class PixelsOfPart final : public TemplatePixels {
+ public:
+  PixelsOfPart(std::shared_ptr<const TemplatePixels> all, const Rect& part)
+      : all_(std::move(all)), part_(part) {}
+  MatrixView view() const override {
+    MatrixView view = all_->view();
+    const auto moved = [&](const void* data, std::ptrdiff_t pitch) {
+      return static_cast<const std::byte*>(data) + part_.y * pitch +
+             part_.x * static_cast<std::ptrdiff_t>(size_of(view.type));
+    };
+    view.size = part_.size();
+    for (std::size_t i = 0; view.has_color() && i < color_planes; ++i)
+      view.color[i].data = moved(view.color[i].data, view.color[i].pitch);
+    view.data = moved(view.data, view.pitch);
+    return view;
+  }
+  std::uint64_t version() const override { return all_->version(); }
+  Status wait() const override { return all_->wait(); }
+  Status order_before(Stream stream) const override { return all_->order_before(stream); }
+
+ private:
+  std::shared_ptr<const TemplatePixels> all_;
+  Rect part_;
+};
+
 /// Adds the masks, of which those without data and those of ones alone mean none.
 Status add_masks(std::vector<BankTemplate>& bank, std::span<const MatrixView> masks) {
   if (masks.empty()) return {};
@@ -200,6 +227,27 @@ Result<std::vector<BankTemplate>> make_bank(
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
   return bank;
+}
+
+std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank) {
+  std::vector<BankTemplate> made(bank.begin(), bank.end());
+  for (BankTemplate& t : made) {
+    if (t.mask.empty()) continue;
+    const Size size = t.size;
+    const Rect part = counted_part(t.mask, size);
+    if (part.size() == size) continue;
+    t.whole = {-part.x, -part.y, size.width, size.height};
+    t.size = part.size();
+    t.pixels = std::make_shared<PixelsOfPart>(t.pixels, part);
+    t.mask = part_of(t.mask, size.width, part);
+    if (std::ranges::count(t.mask, 0) == 0) t.mask.clear();
+  }
+  return made;
+}
+
+bool compare_trimmed(const MatchSettings& settings, Size frame) {
+  return settings.match_on != MatchOn::edges && !(settings.prefilter_sigma > 0) &&
+         searched_region(frame, settings.search_region).size() == frame;
 }
 
 Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {

@@ -58,7 +58,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
   p.masking = masking_of(group.mask, size);
-  const Size distance = peak_distance(settings.min_peak_distance, size, region);
+  const Size distance = peak_distance(settings.min_peak_distance, group.whole(), region);
   p.distance_x = distance.width;
   p.distance_y = distance.height;
   return p;

@@ -279,6 +279,46 @@ TEST_P(MaskContract, RespondsUnderTheMask) {
                     defined_score(Method::ccoeff_normed, frame, x, y, cluttered, mask_of(mask))));
 }
 
+/// Rows and columns in which nothing counts cost nothing, also where what is left needs no mask,
+/// and change neither places nor what peaks suppress.
+TEST_P(MaskContract, RimsInWhichNothingCountsAreCutOff) {
+  constexpr Rect inner{7, 2, 11, 9};
+  const Bytes small = crop(frame, {31, 20, inner.width, inner.height});
+  Bytes whole = random_image<std::uint8_t>({26, 15}, 14), mask(whole.size, 0);
+  for (const bool is_full : {true, false}) {
+    const Bytes counted = is_full ? Bytes(small.size, 1) : disc(small.size);
+    for (int y = 0; y < inner.height; ++y)
+      for (int x = 0; x < inner.width; ++x) {
+        whole.at(inner.x + x, inner.y + y) = small.at(x, y);
+        mask.at(inner.x + x, inner.y + y) = counted.at(x, y);
+      }
+    MatchSettings settings;
+    settings.max_peaks = 6;
+    settings.threshold = 0;
+    settings.min_peak_distance = 9;
+    ASSERT_TRUE(set(small, counted.view()).ok());
+    const auto expected = find(frame, settings);
+    const Cost least = matcher->cost();
+    ASSERT_TRUE(set(whole, mask.view()).ok());
+    const auto found = find(frame, settings);
+    EXPECT_EQ(matcher->cost().seconds, least.seconds);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i].x, expected[i].x - inner.x, 1e-9);
+      EXPECT_NEAR(found[i].y, expected[i].y - inner.y, 1e-9);
+      EXPECT_EQ(found[i].width, whole.size.width);
+      EXPECT_EQ(found[i].height, whole.size.height);
+      EXPECT_EQ(found[i].pose.center_x, found[i].x + 12.5);
+      EXPECT_EQ(found[i].score, expected[i].score);
+    }
+    settings.min_peak_distance = 0;  // half the whole template
+    for (const Peak& a : find(frame, settings))
+      for (const Peak& b : find(frame, settings))
+        EXPECT_TRUE((a.x == b.x && a.y == b.y) || std::abs(a.x - b.x) >= 11 ||
+                    std::abs(a.y - b.y) >= 5);
+  }
+}
+
 /// A live template keeps its mask, and what is blended outside it changes nothing.
 TEST_P(MaskContract, LiveTemplatesHaveMasks) {
   const Bytes mask = disc(pattern.size);
