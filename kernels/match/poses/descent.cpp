@@ -83,13 +83,6 @@ double PoseDescent::overhang_at(const MatchSettings& settings, int level) {
   return level > 0 ? settings.overhang + coarse_overhang : settings.overhang;
 }
 
-int PoseDescent::rim_at(const MatchSettings& settings, int level) {
-  // Half a pixel each for the angle, the size, the rectangle and its place. What may stick out
-  // anyway needs none.
-  constexpr int rim = 2;
-  return level > 0 && settings.overhang == 0 ? rim : 0;
-}
-
 template <class Stage>
 Status PoseDescent::Step<Stage>::choose(const Device& device) {
   const auto chosen = select_variant<Stage>(problem, device);
