@@ -7,7 +7,8 @@
 //               [--frame=PGM [--template=PGM...]] [--mask=none|disc] [--peaks=FILE]
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
 //               [--max-peaks=N] [--threshold=SCORE] [--bits=N] [--matchers=N]
-//               [--match-on=luma|color|edges] [--pixels=gray|rgb|nv12]
+//               [--match-on=luma|color|edges|color-edges] [--pixels=gray|rgb|nv12]
+//               [--confirm=GRAYLEVELS]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the image --frame, such as a photograph (matches.py goes
@@ -51,6 +52,7 @@ struct Options {
   double threshold = MatchSettings().threshold;
   int bits = 8, matchers = 1;
   MatchOn match_on = MatchOn::luma;
+  double confirm_threshold = 0;
   Pixels pixels = Pixels::gray;
   std::string frame;
   std::vector<std::string> templates;
@@ -100,6 +102,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
   settings.max_peaks = options.max_peaks;
   settings.threshold = options.threshold;
   settings.match_on = options.match_on;
+  settings.confirm_threshold = options.confirm_threshold;
   std::vector<Matcher> matchers;
   for (int i = 0; i < options.matchers; ++i) {
     matchers.push_back(require(Matcher::create(device)));
@@ -123,7 +126,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
     for (Matcher& matcher : matchers) require(matcher.collect(peaks));
   };
   const double stream = median_time(options.seconds, match_many) / turns / options.matchers;
-  constexpr const char* compared[] = {"luma", "color", "edges"};
+  constexpr const char* compared[] = {"luma", "color", "edges", "color-edges"};
   constexpr const char* layouts[] = {"gray", "rgb", "nv12"};
   std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu,%s,%s,%s,%s\n", name_of(device.backend),
               device.name.c_str(), matchers.front().kernel().c_str(), size.width, size.height, side,
@@ -204,7 +207,9 @@ Options parse(int argc, char** argv) {
     else if (arg.starts_with("--bits="))
       options.bits = std::clamp(std::stoi(arg.substr(7)), 8, 16);
     else if (arg.starts_with("--match-on="))
-      options.match_on = one_of<MatchOn>(arg.substr(11), {"luma", "color", "edges"});
+      options.match_on = one_of<MatchOn>(arg.substr(11), {"luma", "color", "edges", "color-edges"});
+    else if (arg.starts_with("--confirm="))
+      options.confirm_threshold = std::stod(arg.substr(10));
     else if (arg.starts_with("--pixels="))
       options.pixels = one_of<Pixels>(arg.substr(9), {"gray", "rgb", "nv12"});
     else if (arg.starts_with("--matchers="))

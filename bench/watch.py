@@ -123,7 +123,7 @@ def main():
     parser.add_argument('--settle', type=float, default=0, help='seconds of the live source that are not counted')
     parser.add_argument('--recording', type=int, default=0, help='seconds of a file that is made and searched')
     parser.add_argument('--encoder', default='x264enc pass=quant quantizer=18 speed-preset=ultrafast', help='of that file')
-    parser.add_argument('--match-on', choices=('luma', 'color', 'edges'), default='luma')
+    parser.add_argument('--match-on', choices=('luma', 'color', 'edges', 'color-edges'), default='luma')
     parser.add_argument('--backend', default='cpu')
     parser.add_argument('--async-depth', type=int, default=1)
     options = parser.parse_args()

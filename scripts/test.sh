@@ -29,13 +29,17 @@ begin=$SECONDS
 
 mapfile -t who < <(needed_packages)
 install_packages "${who[@]}" || exit 1
-# Kernels for one architecture, that of the GPU here or else the one they are tuned for. Where all are compiled for the
-# other build, too, ccache has them for both.
-archs=$(archs_to_build) || archs=90
-one=()
-if [ "$name" = check ]; then one=("-Dgpu_archs=${archs##*,}"); fi
+# Kernels for the GPU here. Where there is none, as machine code alone for the architecture that they are tuned for,
+# without what only a GPU could run; the ordinary build has all.
+if archs=$(archs_to_build); then
+  cuda=(-Dcuda=auto "-Dgpu_archs=${archs##*,}" -Dcubins=false)
+elif [ "$name" = check ] && have_nvcc; then
+  cuda=(-Dgpu_archs=90 -Dcubins=true)
+else
+  cuda=(-Dcuda=disabled -Dcubins=false)
+fi
 configure "$root/build-check" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Db_ndebug=false \
-  -Dpch=true -Dsimd=native "${one[@]}" && compile "$root/build-check" || exit 1
+  -Dpch=true -Dsimd=native "${cuda[@]}" && compile "$root/build-check" || exit 1
 folders=("$root/build-check")
 if [ "$name" = full ]; then
   configure "$root/build" && compile "$root/build" || exit 1

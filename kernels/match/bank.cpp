@@ -246,7 +246,8 @@ std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank) {
 }
 
 bool compare_trimmed(const MatchSettings& settings, Size frame) {
-  return settings.match_on != MatchOn::edges && !(settings.prefilter_sigma > 0) &&
+  return !is_on_edges(settings.match_on) && !(settings.prefilter_sigma > 0) &&
+         !(settings.confirm_threshold > 0) &&
          searched_region(frame, settings.search_region).size() == frame;
 }
 

@@ -67,7 +67,8 @@ Result<std::vector<BankTemplate>> make_bank(
 /// same, in less time, and by kernels that know no masks where all of the rest counts.
 std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank);
 /// Whether upright searches compare such templates. Edges and what is smoothed depend on pixels
-/// that do not count, and in a part of the frame all of a template lies inside.
+/// that do not count, the squares of stage::Confirm on the template's corner, and in a part of the
+/// frame all of a template lies inside.
 bool compare_trimmed(const MatchSettings& settings, Size frame);
 
 /// That what is matched on can be of these templates.
@@ -93,7 +94,7 @@ struct GroupKey {
 
 /// That of a template where it is matched. Edges have no mask: there are none outside it.
 inline GroupKey key_of(const BankTemplate& t, const MatchSettings& settings) {
-  return settings.match_on == MatchOn::edges ? GroupKey(t.size) : GroupKey(t);
+  return is_on_edges(settings.match_on) ? GroupKey(t.size) : GroupKey(t);
 }
 
 /// Positions in the bank of the templates that fit into `space`, by group.
@@ -104,7 +105,7 @@ BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
 /// The share of an upright template's pixels that count which may lie outside the frame; below 0:
 /// it lies inside as it is. So do edges.
 inline double upright_overhang(const MatchSettings& settings) {
-  return settings.match_on == MatchOn::edges ? -1 : settings.overhang;
+  return is_on_edges(settings.match_on) ? -1 : settings.overhang;
 }
 /// How far any of the templates may stick out of a frame, across and down, if that share of its
 /// pixels that count may lie outside.

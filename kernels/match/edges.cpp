@@ -20,14 +20,18 @@ std::string text_of(double number) {
   return text.back() == '.' ? text.substr(0, text.size() - 1) : text;
 }
 
-/// What all its pixels that count are, if its mask says more of it than they do.
-std::optional<std::byte> ink_of(const BankTemplate& t) {
+/// The luma of all its pixels that count, if its mask says more of it than they do.
+/// \param planes  that are compared
+std::optional<std::byte> ink_of(const BankTemplate& t, int planes) {
   if (t.live || t.mask.empty() || t.type != ElementType::u8) return std::nullopt;
-  const auto pixels = bytes_of(*t.pixels);
-  const std::byte ink = pixels[std::ranges::find(t.mask, 1) - t.mask.begin()];
-  for (std::size_t i = 0; i < t.mask.size(); ++i)
-    if (t.mask[i] && pixels[i] != ink) return std::nullopt;
-  return ink;
+  const auto first = std::ranges::find(t.mask, 1) - t.mask.begin();
+  for (int plane = 0; plane < planes; ++plane) {
+    const auto* const pixels =
+        static_cast<const std::byte*>(plane_of(t.pixels->view(), plane, planes).data);
+    for (std::size_t i = 0; i < t.mask.size(); ++i)
+      if (t.mask[i] && pixels[i] != pixels[first]) return std::nullopt;
+  }
+  return bytes_of(*t.pixels)[first];
 }
 
 /// Its mask in that ink on what contrasts with it, which goes on round it as far as an edge needs.
@@ -58,7 +62,7 @@ EdgeRule template_edge_rule(const MatchSettings& settings) {
 // ---- making ---------------------------------------------------------------------------------
 
 Result<EdgeMaker> EdgeMaker::make(const Device& device, Size image, Size region,
-                                  const EdgeRule& rule, bool masked) {
+                                  const EdgeRule& rule, int planes, bool masked) {
   EdgeMaker m;
   m.device_ = device;
   m.image_ = image;
@@ -70,6 +74,8 @@ Result<EdgeMaker> EdgeMaker::make(const Device& device, Size image, Size region,
   p.edge_plane = p.edge_pitch * region.height;
   p.size = m.max_read();
   p.pitch = padded_pitch(p.size.width);
+  p.planes = planes;
+  p.plane = p.pitch * p.size.height;
   auto variant = select_variant<stage::Edges>(p, device);
   if (!variant.ok()) return variant.status();
   m.variant_ = variant.value();
@@ -96,6 +102,7 @@ Result<Rows> EdgeMaker::run(const Rows& pixels, const Rect& region, Stream strea
   stage::Edges::Problem p = problem_;
   p.size = read.size();
   p.pitch = pixels.pitch;
+  p.plane = pixels.plane;
   p.region = {region.x - read.x, region.y - read.y, region.width, region.height};
   const Rows edges{edges_.as<std::uint8_t>(), p.edge_pitch, p.edge_plane};
   if (Status s = variant_->launch(
@@ -116,14 +123,18 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
   made->device_ = device;
   made->size_ = made->picture_ = t.size;
   made->source_ = t.pixels;
-  const auto ink = ink_of(t);
+  // Of a gray one its gray is all there is.
+  const bool in_color = is_in_color(settings.match_on) && t.pixels->view().has_color();
+  const auto ink = ink_of(t, in_color ? color_planes : 1);
+  made->planes_ = in_color && !ink ? color_planes : 1;
   if (ink) made->picture_ = {t.size.width + 2 * edge_radius, t.size.height + 2 * edge_radius};
-  auto maker = EdgeMaker::make(device, made->picture_, t.size, template_edge_rule(settings), !ink);
+  auto maker = EdgeMaker::make(device, made->picture_, t.size, template_edge_rule(settings),
+                               made->planes_, !ink);
   if (!maker.ok()) return maker.status();
   made->maker_ = std::move(maker.value());
   if (settings.prefilter_sigma > 0) {
-    auto filter =
-        Prefilter::make(device, t.type, made->picture_, made->picture_, settings.prefilter_sigma);
+    auto filter = Prefilter::make(device, t.type, made->picture_, made->picture_,
+                                  settings.prefilter_sigma, made->planes_);
     if (!filter.ok()) return filter.status();
     made->prefilter_ = std::move(filter.value());
   }
@@ -157,13 +168,20 @@ Status EdgeTemplate::load(const BankTemplate& t, std::optional<std::byte> ink, S
 Status EdgeTemplate::refresh(Stream stream) {
   const bool is_new = !edges_.data;
   if (!is_new && source_->version() == version_) return {};
-  const MatrixView from = source_->view();
-  const Rows pixels = copied_.data()
-                          ? Rows{copied_.as<std::uint8_t>(), picture_.width}
-                          : Rows{static_cast<const std::uint8_t*>(from.data), from.pitch};
-  if (Status s = make_edges(pixels, stream); !s.ok()) return s;
+  if (Status s = make_edges(source_rows(), stream); !s.ok()) return s;
   version_ = source_->version();
   return {};
+}
+
+/// Of the luma or the planes of colour, which lie at equal distances.
+Rows EdgeTemplate::source_rows() const {
+  const auto at = [&](int plane) {
+    return static_cast<const std::uint8_t*>(plane_of(source_->view(), plane, planes_).data);
+  };
+  const std::ptrdiff_t plane = planes_ > 1 ? at(1) - at(0) : 0;
+  if (!copied_.data()) return {at(0), source_->view().pitch, plane};
+  const auto* const luma = static_cast<const std::uint8_t*>(source_->view().data);
+  return {copied_.as<std::uint8_t>() + (at(0) - luma), picture_.width, plane};
 }
 
 Status EdgeTemplate::make_edges(Rows pixels, Stream stream) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What MatchOn::edges compares: the edges of the searched part of a frame, using the surrounding
-// pixels, and those of the templates, which take the place of their pixels.
+// What MatchOn::edges and color_edges compare: the edges of the searched part of a frame, using the
+// surrounding pixels, and those of the templates, which take the place of their pixels.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace xcorr {
 
 class EdgeMaker {
  public:
-  /// For regions of that size, anywhere in images of that size.
+  /// For regions of that size, anywhere in images of that size and of so many planes.
   static Result<EdgeMaker> make(const Device& device, Size image, Size region, const EdgeRule& rule,
-                                bool masked = false);
+                                int planes = 1, bool masked = false);
 
   /// The part of an image that is read to make the edges of a region.
   Rect reads(const Rect& region) const;
@@ -57,6 +57,7 @@ class EdgeTemplate final : public TemplatePixels {
   std::uint64_t version() const override { return version_; }
 
  private:
+  Rows source_rows() const;
   Status make_edges(Rows pixels, Stream stream);
   /// \param ink  where the edges are the mask's outline: of the pixels that count
   Status load(const BankTemplate& t, std::optional<std::byte> ink, Stream stream);
@@ -64,7 +65,8 @@ class EdgeTemplate final : public TemplatePixels {
   Device device_;
   Size size_, picture_;  ///< of the edges, and of the pixels that they are made of
   std::shared_ptr<const TemplatePixels> source_;
-  Block copied_;  ///< of a source in host memory
+  int planes_ = 1;  ///< of the pixels
+  Block copied_;    ///< of a source in host memory
   Block mask_;
   std::optional<Prefilter> prefilter_;
   std::optional<EdgeMaker> maker_;

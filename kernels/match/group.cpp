@@ -80,6 +80,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
   if (Status s = choose_into(subpixel_refine_, p.subpixel_refining(), device_); !s.ok()) return s;
+  if (p.confirms)
+    if (Status s = choose_into(confirm_, p.confirming(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
   const auto scores = select_variant<stage::WindowScores>(p.normalisation(), device_);

@@ -39,6 +39,7 @@ struct MatchScratchSizes {
 struct MatchResults {
   RefinedPeak* peaks;
   FittedPlace* fits;
+  float* differences;  ///< of peaks that are confirmed
   std::uint32_t* peak_counts;
   TemplateSums* template_sums;
   Candidate* candidates;
@@ -165,6 +166,7 @@ class TemplateGroup {
                        SideStream& side, Stream stream, Then then);
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
+  Status confirm(const MatchFrame& frame, const MatchResults& results, Stream stream);
   Status subpixel_refine(const MatchFrame& frame, const MatchScratch& scratch,
                          const MatchResults& results, Stream stream);
   /// Sets the buffers for each batch of the templates that are searched and calls f.
@@ -186,6 +188,7 @@ class TemplateGroup {
   const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
   const Variant<stage::Refine>* refine_ = nullptr;
   const Variant<stage::SubpixelRefine>* subpixel_refine_ = nullptr;
+  const Variant<stage::Confirm>* confirm_ = nullptr;  ///< null: peaks are not looked at again
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::WindowScores>* window_scores_ = nullptr;  ///< null: by the two stages

@@ -52,6 +52,8 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
     return s;
   if (!kernel_refines())
     if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
+  if (confirm_)
+    if (Status s = confirm(frame, results, stream); !s.ok()) return s;
   return frame.subpixel == Subpixel::least_squares
              ? subpixel_refine(frame, scratch, results, stream)
              : Status();
@@ -253,6 +255,18 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
                                  results.counts, results.peaks, results.peak_counts};
   buffers.right_count = searched_end();
   return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
+}
+
+Status TemplateGroup::confirm(const MatchFrame& frame, const MatchResults& results, Stream stream) {
+  return confirm_->launch(problem_.confirming(), device_,
+                          {{{nullptr, stream}, 0, searched_end()},
+                           frame.data,
+                           originals(),
+                           mask(),
+                           results.peaks,
+                           results.peak_counts,
+                           results.differences},
+                          nullptr);
 }
 
 Status TemplateGroup::subpixel_refine(const MatchFrame& frame, const MatchScratch& scratch,

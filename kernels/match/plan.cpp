@@ -57,6 +57,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.contrast = contrast_of(settings);
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
+  p.confirms = settings.confirm_threshold > 0;
   p.masking = masking_of(group.mask, size);
   const Size distance = peak_distance(settings.min_peak_distance, group.whole(), region);
   p.distance_x = distance.width;
@@ -82,7 +83,7 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   plan.overhang_ = overhang;
   if (overhang >= 0 && !plan.region_.empty()) plan.padding_ = overhang_of(bank, overhang);
   if (Status s = plan.make_padding(stream); !s.ok()) return s;
-  if (settings.match_on == MatchOn::edges && !has_edges)
+  if (is_on_edges(settings.match_on) && !has_edges)
     if (Status s = plan.make_edges(bank, stream); !s.ok()) return s;
   const std::vector<BankTemplate>& compared = plan.edge_bank_ ? plan.edge_bank_->bank() : bank;
   Size read = plan.edges_ ? plan.edges_->max_read() : plan.region_.size();
@@ -136,8 +137,9 @@ Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream strea
   if (!templates.ok()) return templates.status();
   edge_bank_ = std::move(templates.value());
   if (region_.empty()) return {};
-  auto maker = EdgeMaker::make(device_, frame_, region_.size(),
-                               edge_rule(settings_, edge_contrast_in_frames));
+  auto maker =
+      EdgeMaker::make(device_, frame_, region_.size(),
+                      edge_rule(settings_, edge_contrast_in_frames), planes_read(settings_));
   if (!maker.ok()) return maker.status();
   edges_ = std::move(maker.value());
   return {};
@@ -147,7 +149,7 @@ Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
                                               const std::vector<BankTemplate>& bank, Size frame,
                                               const MatchSettings& settings, Stream stream) {
   if (device.backend == Backend::cpu || settings.prefilter_sigma > 0 ||
-      settings.match_on == MatchOn::edges)
+      is_on_edges(settings.match_on))
     return unable_kernel(stage::Search::name, "", device.backend);
   MatchPlan plan(device, bank.front().type, frame, settings);
   const Size window = plan.region_.size();
@@ -250,6 +252,7 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
   return {
       sizes_.peaks_in(results_) + first_peak,
       sizes_.fits_in(results_) + first_peak,
+      sizes_.differences_in(results_) + first_peak,
       sizes_.counts_in(results_) + first,
       sizes_.sums_in(results_) + sizes_.planes * first,
       candidates_.as<Candidate>() + first_peak,
@@ -263,6 +266,7 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   // A search without surfaces knows no contrast.
   if (settings.polarity != settings_.polarity || settings.min_contrast != settings_.min_contrast)
     return false;
+  if ((settings.confirm_threshold > 0) != (settings_.confirm_threshold > 0)) return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.approximate != settings_.approximate ||

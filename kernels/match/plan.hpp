@@ -22,17 +22,17 @@ namespace xcorr {
 
 /// Planes of a picture that settings read, and that they compare.
 constexpr int planes_read(const MatchSettings& settings) {
-  return settings.match_on == MatchOn::color ? color_planes : 1;
+  return is_in_color(settings.match_on) ? color_planes : 1;
 }
 constexpr int planes_of(const MatchSettings& settings) {
-  return settings.match_on == MatchOn::edges ? edge_planes : planes_read(settings);
+  return is_on_edges(settings.match_on) ? edge_planes : planes_read(settings);
 }
 /// What they are compared by. Which contrast edges have is written into them.
 constexpr Method method_of(const MatchSettings& settings) {
-  return settings.match_on == MatchOn::edges ? Method::orientation : settings.method;
+  return is_on_edges(settings.match_on) ? Method::orientation : settings.method;
 }
 constexpr ContrastRule contrast_of(const MatchSettings& settings) {
-  if (settings.match_on == MatchOn::edges) return {};
+  if (is_on_edges(settings.match_on)) return {};
   return {settings.polarity, settings.min_contrast};
 }
 
@@ -156,6 +156,8 @@ class MatchPlan {
   Status settled(Status status, Stream stream);
   TemplateSums sums_of(std::size_t group, std::size_t member) const;
   Similarity similarity_of(std::size_t group, std::size_t member) const;
+  /// Those that are confirmed, in any order.
+  std::vector<RefinedPeak> refined_peaks(std::size_t group, std::size_t member) const;
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;
   /// The searched part of a frame where kernels read it.
   Result<Rows> read(const MatrixView& frame, Stream stream);
@@ -217,11 +219,11 @@ class MatchPlan {
   Block best_,
       wanted_;  ///< of a coarse search: the best of cells, and which templates are searched
   /// In memory that the device writes: peaks and their places by least squares, then sums and
-  /// counts of peaks of each template.
+  /// counts of peaks of each template, then the differences of peaks that are confirmed.
   struct Results {
     std::size_t peaks = 0, templates = 0, planes = 1;
     std::size_t bytes() const {
-      return peaks * (sizeof(RefinedPeak) + sizeof(FittedPlace)) +
+      return peaks * (sizeof(RefinedPeak) + sizeof(FittedPlace) + sizeof(float)) +
              templates * (planes * sizeof(TemplateSums) + sizeof(std::uint32_t));
     }
     RefinedPeak* peaks_in(const Block& block) const { return block.as<RefinedPeak>(); }
@@ -233,6 +235,9 @@ class MatchPlan {
     }
     std::uint32_t* counts_in(const Block& block) const {
       return reinterpret_cast<std::uint32_t*>(sums_in(block) + planes * templates);
+    }
+    float* differences_in(const Block& block) const {
+      return reinterpret_cast<float*>(counts_in(block) + templates);
     }
   };
   Results sizes_;

@@ -236,23 +236,30 @@ PartCorner MatchPlan::origin_of(std::size_t member) const {
                   : PartCorner{region_.x - padding_.width, region_.y - padding_.height};
 }
 
+std::vector<RefinedPeak> MatchPlan::refined_peaks(std::size_t group, std::size_t member) const {
+  const MatchResults results = results_of(group);
+  const std::size_t first = member * settings_.max_peaks;
+  std::vector<RefinedPeak> peaks;
+  for (std::size_t i = first; i < first + results.peak_counts[member]; ++i) {
+    if (settings_.confirm_threshold > 0 && results.differences[i] > settings_.confirm_threshold)
+      continue;
+    RefinedPeak& peak = peaks.emplace_back(results.peaks[i]);
+    if (settings_.subpixel == Subpixel::least_squares && results.fits[i].is_fitted)
+      std::tie(peak.dx, peak.dy) = std::pair(results.fits[i].dx, results.fits[i].dy);
+  }
+  return peaks;
+}
+
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
   const Method method = method_of(settings_);
   const bool minimum = info(method).minimum;
   const auto& [index, pixels, reported, version] = groups_[group].members()[member];
-  const MatchResults results = results_of(group);
   const double limit =
       score_limit(method, settings_.threshold, double(groups_[group].problem().pixels()),
                   sums_of(group, member));
   const Similarity similarity = similarity_of(group, member);
-  const std::size_t first = member * settings_.max_peaks;
-  std::vector<RefinedPeak> refined(results.peaks + first,
-                                   results.peaks + first + results.peak_counts[member]);
-  if (settings_.subpixel == Subpixel::least_squares)
-    for (std::size_t i = 0; i < refined.size(); ++i)
-      if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
-        std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
+  std::vector<RefinedPeak> refined = refined_peaks(group, member);
   const PartCorner origin = origin_of(member);
   const Polarity polarity = contrast_of(settings_).polarity;
   // Exact scores may reorder close candidates.

@@ -15,13 +15,13 @@ namespace {
 Status check_settings(const MatchSettings& s) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
-  if (s.match_on > MatchOn::edges) return bad("nothing of that kind can be matched on");
+  if (s.match_on > MatchOn::color_edges) return bad("nothing of that kind can be matched on");
   if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
   if (!(s.subpixel_threshold >= -1 && s.subpixel_threshold <= 1))
     return bad("subpixel_threshold must be in [-1, 1]");
   if (s.polarity > Polarity::either) return bad("no such polarity");
-  const bool on_edges = s.match_on == MatchOn::edges;
+  const bool on_edges = is_on_edges(s.match_on);
   if (s.polarity != Polarity::same && !info(s.method).centred && !on_edges)
     return {Code::unsupported, std::string("polarity: the sign of scores by ") +
                                    info(s.method).name +
@@ -38,6 +38,11 @@ Status check_settings(const MatchSettings& s) {
                                    " grow with the pixels; those of normed methods do not"};
   if (s.overhang > 0 && on_edges)
     return {Code::unsupported, "overhang: what sticks out of the frame is not searched on edges"};
+  if (!(s.confirm_threshold >= 0 && std::isfinite(s.confirm_threshold)))
+    return bad("confirm_threshold must be finite and not negative");
+  if (s.confirm_threshold > 0 && (on_edges || s.overhang > 0 || s.poses.any()))
+    return {Code::unsupported,
+            "confirm_threshold is for upright templates inside the frame, on luma and colour"};
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
@@ -69,7 +74,7 @@ Status check_task(ElementType type, Size frame, const MatchSettings& settings) {
   if (!is_matched(type))
     return {Code::invalid_argument,
             std::string("frames of type ") + name_of(type) + "; frames are of " + matched_types};
-  if (settings.match_on == MatchOn::edges && type != ElementType::u8)
+  if (is_on_edges(settings.match_on) && type != ElementType::u8)
     return {Code::invalid_argument,
             std::string("edges are those of frames of u8, not of ") + name_of(type)};
   return {};
@@ -79,9 +84,9 @@ Status check_frame(const MatrixView& frame, ElementType type, Size size, MatchOn
   if (frame.type != type || frame.size != size)
     return {Code::invalid_argument, "the frame is not of the prepared type and size"};
   if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
-  if (match_on == MatchOn::color && !frame.has_color())
+  if (is_in_color(match_on) && !frame.has_color())
     return {Code::invalid_argument, "the frame is gray: it has no colour to match on"};
-  if (match_on == MatchOn::color)
+  if (is_in_color(match_on))
     if (Status s = check_color(frame, "the frame"); !s.ok()) return s;
   return check_rows(frame, "the frame");
 }

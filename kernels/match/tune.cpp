@@ -150,7 +150,7 @@ TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const Tun
   MatrixView frame{pixels.value().data(), task.type, task.frame,
                    static_cast<std::ptrdiff_t>(task.frame.width * size_of(task.type)),
                    Memory::device};
-  if (task.settings.match_on == MatchOn::color)  // as dear as any three planes
+  if (is_in_color(task.settings.match_on))  // as dear as any three planes
     for (ColorPlane& plane : frame.color) plane = {frame.data, frame.pitch};
   auto left = static_cast<TuneClock::rep>(questions.size());
   for (const TuneQuestion& question : questions) {

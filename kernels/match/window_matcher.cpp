@@ -183,7 +183,7 @@ bool WindowMatcher::Impl::may_batch(const SearchWindow& window) const {
   const Rect& r = window.region;
   const bool meets_border =
       r.x == 0 || r.y == 0 || r.x + r.width == frame.width || r.y + r.height == frame.height;
-  return type == ElementType::u8 && t.type == type && settings.match_on != MatchOn::edges &&
+  return type == ElementType::u8 && t.type == type && !is_on_edges(settings.match_on) &&
          !window.poses.any() && !window.region.empty() &&
          searched_region(frame, window.region) == window.region &&
          t.size.width <= window.region.width && t.size.height <= window.region.height &&

@@ -3,6 +3,7 @@
 // A whole match of one search region with templates of one size, as a problem for each stage.
 #pragma once
 
+#include "stages/match/confirm.hpp"
 #include "stages/match/contrast_filter.hpp"
 #include "stages/match/overhang_scores.hpp"
 #include "stages/match/peaks.hpp"
@@ -22,6 +23,7 @@ struct MatchProblem : stage::Search::Problem {
   bool is_coarse = false;
   /// Products may be approximate, see MatchSettings.
   bool approximate = false;
+  bool confirms = false;  ///< peaks are looked at again
   /// See stage::Refine::Problem.
   double subpixel_threshold = stage::place_all;
 
@@ -53,6 +55,9 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Refine::Problem refinement() const {
     return {correlate,          method,  max_peaks,         subpixel,
             subpixel_threshold, masking, contrast.polarity, overhang};
+  }
+  constexpr stage::Confirm::Problem confirming() const {
+    return {correlate, method, max_peaks, masking, contrast.polarity};
   }
   constexpr stage::SubpixelRefine::Problem subpixel_refining() const {
     return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity, overhang};

@@ -24,10 +24,10 @@ std::shared_ptr<const TemplateSet> still_wanted(const std::shared_ptr<const Temp
 
 /// Those of settings that may turn out not to work, and of what goes with them.
 constexpr const char* refusable_properties[] = {
-    "kernel",          "method",      "polarity",       "match-on",   "edge-contrast",
-    "prefilter-sigma", "angle-start", "angle-extent",   "angle-step", "scale-min",
-    "scale-max",       "scale-step",  "pyramid-levels", "exhaustive", "max-overlap",
-    "overhang",        "max-work",    "max-memory",     "async-depth"};
+    "kernel",      "method",          "polarity",    "match-on",     "edge-contrast",
+    "overhang",    "prefilter-sigma", "angle-start", "angle-extent", "angle-step",
+    "scale-min",   "scale-max",       "scale-step",  "exhaustive",   "pyramid-levels",
+    "max-overlap", "max-work",        "max-memory",  "async-depth",  "confirm-threshold"};
 
 /// Resets them, unless they have been changed again since.
 void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {
@@ -41,6 +41,8 @@ void reset(SearchSettings& now, const SearchSettings& refused, const SearchSetti
   reset_one(match.edge_contrast, refused.match.edge_contrast, working.match.edge_contrast);
   reset_one(match.polarity, refused.match.polarity, working.match.polarity);
   reset_one(match.prefilter_sigma, refused.match.prefilter_sigma, working.match.prefilter_sigma);
+  reset_one(match.confirm_threshold, refused.match.confirm_threshold,
+            working.match.confirm_threshold);
   reset_one(match.overhang, refused.match.overhang, working.match.overhang);
   reset_one(match.budget, refused.match.budget, working.match.budget);
   reset_one(match.poses, refused.match.poses, working.match.poses);

@@ -105,10 +105,9 @@ std::vector<Property> search_rows() {
                    XCORR_AT(search.match.method)),
       Rows::choice("match-on", "Match on", "What of frames and templates is compared",
                    match_on_type(), XCORR_AT(search.match.match_on)),
-      Rows::number(
-          "edge-contrast", "Edge contrast",
-          "With match-on=edges: the least gradient of a template's edges, in gray levels a pixel",
-          0.1, 64, XCORR_AT(search.match.edge_contrast)),
+      Rows::number("edge-contrast", "Edge contrast",
+                   "On edges: the least gradient of a template's edges, in gray levels a pixel",
+                   0.1, 64, XCORR_AT(search.match.edge_contrast)),
       Rows::number("threshold", "Threshold",
                    "How close a match must be, as a fraction of an exact copy's score; "
                    "for sqdiff methods scores up to (1 - threshold) of a zero window's",
@@ -121,6 +120,10 @@ std::vector<Property> search_rows() {
                    "Standard deviation, in gray levels, below which the pixels under a "
                    "template are no match (0: they may be flat)",
                    0, 255, XCORR_AT(search.match.min_contrast)),
+      Rows::number("confirm-threshold", "Confirm threshold",
+                   "Largest difference, in gray levels, of template and frame in any 8x8 pixels of "
+                   "a match that is looked at again (0: none is)",
+                   0, 255, XCORR_AT(search.match.confirm_threshold)),
       Rows::count("max-peaks", "Maximum peaks",
                   "Maximum number of peaks reported for each template", 1, 1024,
                   XCORR_AT(search.match.max_peaks)),

@@ -71,6 +71,8 @@ GType match_on_type() {
         {static_cast<int>(xcorr::MatchOn::luma), "Brightness", "luma"},
         {static_cast<int>(xcorr::MatchOn::color), "Colour: all three components", "color"},
         {static_cast<int>(xcorr::MatchOn::edges), "Directions of edges", "edges"},
+        {static_cast<int>(xcorr::MatchOn::color_edges),
+         "Directions of edges, of all three components", "color-edges"},
         {0, nullptr, nullptr}};
     return g_enum_register_static("GstCudaXCorrMatchOn", values);
   }();

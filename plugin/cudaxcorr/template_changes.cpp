@@ -162,7 +162,7 @@ guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint heig
   {
     const ObjectLock lock(self);
     frame = self->element->last_frame;
-    in_color = self->element->shared.settings.search.match.match_on == xcorr::MatchOn::color;
+    in_color = xcorr::is_in_color(self->element->shared.settings.search.match.match_on);
   }
   return add(self, [&](unsigned max_pixels, guint id, Fault& fault) -> SharedImage {
     if (!frame) {

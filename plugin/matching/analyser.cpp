@@ -100,14 +100,18 @@ void set_min_confidence(SearchSettings& search) {
 /// they have none; without templates, if detections are followed; with what targets are followed
 /// by.
 Task Analyser::possible(Task task) const {
-  if (!can_match_on(task.search.match.match_on, format_)) match_on_luma(task.search.match);
-  if (task.search.match.match_on == xcorr::MatchOn::edges) task.search.match.min_contrast = 0;
+  xcorr::MatchSettings& match = task.search.match;
+  if (!can_match_on(match.match_on, format_)) match_on_luma(match);
+  if (match.match_on == xcorr::MatchOn::color_edges && !has_color(format_))
+    match.match_on = xcorr::MatchOn::edges;
+  if (xcorr::is_on_edges(match.match_on)) match.min_contrast = 0;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
   set_min_confidence(task.search);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
-  task.search.match.min_contrast *= levels_of_gray(format_);
+  match.min_contrast *= levels_of_gray(format_);
+  match.confirm_threshold *= levels_of_gray(format_);
   return task;
 }
 
@@ -123,7 +127,7 @@ xcorr::Status Analyser::load(const Task& task) {
     if (auto status = search.set_depth(depth, devices_.all); !status.ok()) return status;
   }
   const bool live = shall_be_live(task);
-  const bool in_color = task.search.match.match_on == xcorr::MatchOn::color;
+  const bool in_color = xcorr::is_in_color(task.search.match.match_on);
   if (loaded_ && task.template_set == templates.template_set && live == templates.are_live() &&
       in_color == templates.in_color)
     return {};
@@ -148,8 +152,7 @@ xcorr::Status Analyser::prepare(const Task& task) {
   if (auto status =
           parts_->search.prepare(luma_type(format_), frame, match, task.search.tracking.enabled);
       !status.ok())
-    return match.match_on == xcorr::MatchOn::edges ? with_names_of(*task.template_set, status)
-                                                   : status;
+    return xcorr::is_on_edges(match.match_on) ? with_names_of(*task.template_set, status) : status;
   return parts_->tracks.configure(frame, match, task.search);
 }
 

@@ -44,6 +44,7 @@ bool can_match_on(xcorr::MatchOn match_on, const GstVideoInfo& info) {
     case xcorr::MatchOn::color:
       return has_color(info);
     case xcorr::MatchOn::edges:
+    case xcorr::MatchOn::color_edges:  // of gray frames their own
       return luma_type(info) == xcorr::ElementType::u8;
     case xcorr::MatchOn::luma:
       break;

@@ -71,7 +71,7 @@ SharedImage masked(const LoadedImage& image, const Masking& masking,
     reason = name_of(masking) + " leaves no pixel of it";
     if (!masking.file && masking.kind == MaskKind::alpha)
       reason += ": those count whose alpha is 128 or more, with mask=none all do";
-  } else if (match.match_on != xcorr::MatchOn::edges && xcorr::info(match.method).centred &&
+  } else if (!xcorr::is_on_edges(match.match_on) && xcorr::info(match.method).centred &&
              flattens(*changed)) {
     reason =
         name_of(masking) + " leaves a flat part of it, without contrast that the method '" +

@@ -36,8 +36,7 @@ void add_those_of(const LumaImage& image, const std::string& file,
     warnings.push_back(name + " of " + text_of(image.size) + " pixels" + at_least_of(match.poses) +
                        " is larger than the " + text_of(area) +
                        " that are searched: it cannot match");
-  if (match.match_on != xcorr::MatchOn::edges && xcorr::info(match.method).centred &&
-      image.is_flat())
+  if (!xcorr::is_on_edges(match.match_on) && xcorr::info(match.method).centred && image.is_flat())
     warnings.push_back(name + (image.mask.empty() ? "" : ", where its mask counts,") +
                        " is flat: it has no contrast that the method '" +
                        xcorr::info(match.method).name +

@@ -72,6 +72,7 @@ void bind_settings(nb::module_& module) {
           "polarity", [](const MatchSettings& s) { return static_cast<int>(s.polarity); },
           [](MatchSettings& s, int polarity) { s.polarity = static_cast<Polarity>(polarity); })
       .def_rw("min_contrast", &MatchSettings::min_contrast)
+      .def_rw("confirm_threshold", &MatchSettings::confirm_threshold)
       .def_rw("max_peaks", &MatchSettings::max_peaks)
       .def_rw("min_peak_distance", &MatchSettings::min_peak_distance)
       .def_prop_rw(

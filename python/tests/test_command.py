@@ -229,6 +229,21 @@ def test_cut_and_find(folder, capsys):
     assert (numpy.asarray(Image.open(folder / "cut.png")) == noise((60, 80), 1)[6:21, 5:25]).all()
 
 
+def test_cut_learns_what_stays(folder, capsys):
+    for i, label in enumerate((3, 4, 5)):
+        image = noise((60, 80), 1) // 2 + 10 * i  # another brightness
+        image[12:17, 10:20] = noise((5, 10), label)
+        Image.fromarray(image).save(folder / f"label-{i}.png")
+    learn = ["--learn", folder / "label-1.png", "--learn", folder / "label-2.png"]
+    assert run(capsys, "cut", folder / "label-0.png", "5,6,20,15", "-o", folder / "cut.png", *learn)[0] == 0
+    alpha = numpy.asarray(Image.open(folder / "cut.png"))[..., 3]
+    assert set(alpha.flat) == {0, 255} and not alpha[6:11, 5:15].any()
+    assert alpha[:5].all() and alpha[12:].all() and alpha[:, :4].all() and alpha[:, 16:].all()
+    status, _, err = run(capsys, "cut", folder / "label-0.png", "5,6,20,15", "-o", folder / "cut.png", "--learn",
+                         folder / "first.png", "--tolerance", "0.01")
+    assert status == 2 and "no pixel differs by 0.01 gray levels or less" in err
+
+
 def test_doctor(capsys):
     status, out, _ = run(capsys, "doctor")
     assert status == 0 and f"ok  xcorr              {xcorr.__version__}" in out and "device cpu" in out

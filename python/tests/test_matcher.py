@@ -61,7 +61,7 @@ def test_kernels_by_name(frame):
     ("overhang", 0.6, ValueError), ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", 360, TypeError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
-    ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
+    ("confirm_threshold", -1.0, ValueError), ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
     ("subpixel_threshold", -1.5, ValueError), ("min_confidence", 1.5, ValueError), ("min_confidence", "much", TypeError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
@@ -249,8 +249,31 @@ def test_match_on_color(poses):
     assert matcher.score(image).shape == (31, 66)
     with pytest.raises(ValueError, match="the frame is gray: it has no colour to match on"):
         matcher.match(image[..., 0])
-    with pytest.raises(ValueError, match="match_on is one of luma, color, edges, not 'colour'"):
+    with pytest.raises(ValueError, match="match_on is one of luma, color, edges, color-edges, not 'colour'"):
         on_cpu([part], match_on="colour")
+
+
+def test_edges_of_color():
+    image = numpy.full((60, 100, 3), 110, "u1")
+    image[20:40, 10:35] = 210, 59, 110  # of the luma of gray
+    part = image[10:50, :45]
+    matcher = on_cpu([part], threshold=0.9, colours="rgb", match_on="color-edges")
+    assert [tuple(peak) for peak in matcher.match(image)[["x", "y", "score"]]] == [(0, 10, 1)]
+    with pytest.raises(ValueError, match="template 0 has too few edges, 0 pixels"):
+        on_cpu([part], colours="rgb", match_on="edges").match(image)
+
+
+def test_a_second_look_tells_icons_apart():
+    icon = noise((24, 24), 5) // 2
+    other = icon.copy()
+    other[9:15, 9:15] += 60
+    frame = numpy.full((40, 80), 60, "u1")
+    frame[8:32, 5:29], frame[8:32, 45:69] = icon, other
+    matcher = on_cpu([icon], threshold=0.8, max_peaks=2)
+    assert len(matcher.match(frame)) == 2
+    matcher.settings = dataclasses.replace(matcher.settings, confirm_threshold=6.0)
+    peak, = matcher.match(frame)
+    assert (peak["x"], peak["y"], peak["score"]) == (5, 8, 1)
 
 
 def outlined(fill, around):

@@ -10,6 +10,7 @@ from ._correlations import convolve2d, correlate2d
 from ._devices import devices, max_threads, set_max_threads
 from ._field import FIELD_STATUS, VECTOR, FieldMatcher, FieldSettings
 from ._functions import match_template, matchTemplate
+from ._learn import learn_mask
 from ._live_template import LiveTemplate
 from ._matcher import PEAK, Matcher
 from ._multi_matcher import MultiMatcher
@@ -22,6 +23,6 @@ __version__: str = _xcorr.version
 __all__ = [
     "FIELD_STATUS", "METHODS", "PEAK", "TM_CCOEFF", "TM_CCOEFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_SQDIFF",
     "TM_SQDIFF_NORMED", "VECTOR", "FieldMatcher", "FieldSettings", "LiveTemplate", "Matcher", "MultiMatcher",
-    "Poses", "Settings", "clear_cache", "convolve2d", "correlate2d", "devices", "matchTemplate",
-    "match_template", "max_threads", "set_max_threads",
+    "Poses", "Settings", "clear_cache", "convolve2d", "correlate2d", "devices", "learn_mask",
+    "matchTemplate", "match_template", "max_threads", "set_max_threads",
 ]

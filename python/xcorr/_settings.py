@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, TypedDict, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, TypedDict, TypeVar, Union, get_args
 
 import numpy
 
@@ -28,7 +28,7 @@ Method = Union[Literal[
 ], int]
 Polarity = Literal["same", "inverted", "either"]
 Subpixel = Literal["none", "quadratic", "least-squares"]
-MatchOn = Literal["luma", "color", "edges"]
+MatchOn = Literal["luma", "color", "edges", "color-edges"]
 
 _numbers = {name: number for number, name in enumerate(METHODS)}
 
@@ -98,9 +98,10 @@ class Settings:
         One of ``METHODS``, or a constant of OpenCV's.
     match_on : str
         What of frames and templates is compared: ``"luma"``; ``"color"``, the three channels of those that have them
-        (`Matcher`'s ``colours``), as OpenCV does, where a gray template is gray in all of them; or ``"edges"``, the
-        directions of their edges, whatever their brightness and contrast: the score is the visible share. Edges are
-        those of 8 bits, by no method; poses on them are searched on a CPU only.
+        (`Matcher`'s ``colours``), as OpenCV does, where a gray template is gray in all of them; ``"edges"``, the
+        directions of their edges, whatever their brightness and contrast: the score is the visible share; or
+        ``"color-edges"``, those of the channel where they are strongest. Edges are those of 8 bits, by no
+        method; poses on them are searched on a CPU only.
     edge_contrast : float
         On edges: the gradient that an edge of a template has at least, in gray levels a pixel, up to 64; in frames
         half of it is enough.
@@ -112,6 +113,10 @@ class Settings:
         ``"either"``; the last two for the methods "ccoeff" and "ccoeff-normed", and on edges.
     min_contrast : float
         Places whose pixels under the template have a standard deviation below that are no match.
+    confirm_threshold : float
+        Above 0: peaks stay where template and frame differ by at most that in each square of 8 x 8 pixels, root mean
+        square in gray levels of the template, after what the method does not compare is made equal: tells similar
+        icons apart. Upright, on luma and colour.
     max_peaks : int
         Per template, 1 to 1024.
     min_peak_distance : int
@@ -146,6 +151,7 @@ class Settings:
     threshold: float = 0.5
     polarity: Polarity = "same"
     min_contrast: float = 0.0
+    confirm_threshold: float = 0.0
     max_peaks: int = 1
     min_peak_distance: int = 0
     subpixel: Subpixel | bool = "least-squares"
@@ -172,6 +178,7 @@ class SettingsChanges(TypedDict, total=False):
     threshold: float
     polarity: Polarity
     min_contrast: float
+    confirm_threshold: float
     max_peaks: int
     min_peak_distance: int
     subpixel: Subpixel | bool
@@ -244,10 +251,11 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.method = method_number(settings.method)
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
     made.subpixel = _subpixel_number(settings.subpixel)
-    made.match_on = _place_in(("luma", "color", "edges"), "match_on", settings.match_on)
+    made.match_on = _place_in(get_args(MatchOn), "match_on", settings.match_on)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
-                 "kernel", "edge_contrast", "max_work", "max_memory", "overhang", "min_confidence"):
+                 "kernel", "edge_contrast", "max_work", "max_memory", "overhang", "min_confidence",
+                 "confirm_threshold"):
         _assign(made, name, getattr(settings, name))
     return made
 

@@ -48,6 +48,7 @@ class MatchSettings:
     threshold: float
     polarity: int
     min_contrast: float
+    confirm_threshold: float
     max_peaks: int
     min_peak_distance: int
     subpixel: int

@@ -12,25 +12,35 @@
 namespace api {
 namespace {
 
-/// A template and its mask, halved once.
+/// A template of so many planes and its mask, halved once.
 struct Pyramid {
   TemplatePyramid sizes{{37, 41}, 1};
   std::vector<std::uint8_t> pixels, mask;
 
-  Pyramid() {
-    const Bytes noise = random_image<std::uint8_t>(sizes.size, 5);
-    const Texture waves(1);
+  explicit Pyramid(int planes) {
+    for (int plane = 0; plane < planes; ++plane) append_plane(plane);
     for (int y = 0; y < 41; ++y)
-      for (int x = 0; x < 37; ++x) {
+      for (int x = 0; x < 37; ++x) mask.push_back(std::hypot(x - 20, y - 19) < 17);
+    for (int y = 0; y < 20; ++y)
+      for (int x = 0; x < 18; ++x)
+        mask.push_back(mask[of_half(x, y, 0)] & mask[of_half(x, y, 1)] & mask[of_half(x, y, 2)] &
+                       mask[of_half(x, y, 3)]);
+  }
+
+ private:
+  static int of_half(int x, int y, int k) { return (2 * y + k / 2) * 37 + 2 * x + k % 2; }
+  void append_plane(int plane) {
+    const Bytes noise = random_image<std::uint8_t>(sizes.size, 5 + plane);
+    const Texture waves(1 + plane);
+    const std::size_t first = pixels.size();
+    for (int y = 0; y < 41; ++y)
+      for (int x = 0; x < 37; ++x)
         pixels.push_back(
             static_cast<std::uint8_t>(std::clamp(waves(x, y) + noise.at(x, y) / 16.0, 0.0, 255.0)));
-        mask.push_back(std::hypot(x - 20, y - 19) < 17);
-      }
     for (int y = 0; y < 20; ++y)
       for (int x = 0; x < 18; ++x) {
-        const auto at = [&](int k) { return (2 * y + k / 2) * 37 + 2 * x + k % 2; };
-        pixels.push_back(mean_of_four(pixels[at(0)], pixels[at(1)], pixels[at(2)], pixels[at(3)]));
-        mask.push_back(mask[at(0)] & mask[at(1)] & mask[at(2)] & mask[at(3)]);
+        const auto at = [&](int k) { return pixels[first + of_half(x, y, k)]; };
+        pixels.push_back(mean_of_four(at(0), at(1), at(2), at(3)));
       }
   }
 };
@@ -40,29 +50,36 @@ std::vector<std::uint8_t> defined(const Pyramid& from, const WarpMap& map, const
   const WarpMap whole = edges.at_full_size(map);
   const Size size{whole.width, whole.height};
   const stage::WarpTemplate::Problem warp{from.sizes, Masking{1, 1}, size};
-  std::vector<std::uint8_t> luma(size.area()), counts(size.area());
+  std::vector<std::uint8_t> picture(edges.sources * size.area()), counts(size.area());
   WarpedTemplateSums sums;
-  EXPECT_TRUE(
-      oracle::variant_for<stage::WarpTemplate>(warp)
-          .value()
-          ->launch(
-              warp, Device(),
-              {{}, from.pixels.data(), from.mask.data(), &whole, luma.data(), counts.data(), &sums},
-              nullptr)
-          .ok());
+  for (int i = 0; i < edges.sources; ++i)
+    EXPECT_TRUE(oracle::variant_for<stage::WarpTemplate>(warp)
+                    .value()
+                    ->launch(warp, Device(),
+                             {{},
+                              from.pixels.data() + i * from.sizes.area(),
+                              from.mask.data(),
+                              &whole,
+                              picture.data() + i * size.area(),
+                              counts.data(),
+                              &sums},
+                             nullptr)
+                    .ok());
   const auto inner = inset_mask(counts, size, edge_radius);
   stage::Edges::Problem made;
   made.size = size;
   made.region = {0, 0, size.width, size.height};
   made.pitch = made.edge_pitch = size.width;
-  made.edge_plane = size.area();
+  made.edge_plane = made.plane = size.area();
+  made.planes = edges.sources;
   made.rule = edges.rule;
   made.masked = true;
   std::vector<std::uint8_t> planes(2 * size.area());
-  EXPECT_TRUE(oracle::variant_for<stage::Edges>(made)
-                  .value()
-                  ->launch(made, Device(), {{}, luma.data(), inner.data(), planes.data()}, nullptr)
-                  .ok());
+  EXPECT_TRUE(
+      oracle::variant_for<stage::Edges>(made)
+          .value()
+          ->launch(made, Device(), {{}, picture.data(), inner.data(), planes.data()}, nullptr)
+          .ok());
   std::vector<std::uint8_t> image;
   for (int plane = 0; plane < 2; ++plane) {
     // Means of means of four, each rounded.
@@ -80,8 +97,10 @@ std::vector<std::uint8_t> defined(const Pyramid& from, const WarpMap& map, const
   return image;
 }
 
-TEST(EdgeImages, AreTheDefinition) {
-  const Pyramid from;
+class EdgeImages : public testing::TestWithParam<int> {};
+
+TEST_P(EdgeImages, AreTheDefinition) {
+  const Pyramid from(GetParam());
   const PoseRange range{.angle_extent = 360, .scale_min = 0.4, .scale_max = 1.6};
   for (const int level : {0, 1, 2}) {
     const PoseGrid grid(range, {29, 33}, false, 0, level, 1);
@@ -91,7 +110,7 @@ TEST(EdgeImages, AreTheDefinition) {
     const Size most = grid.most(level);
     for (const bool doubled : {false, true}) {
       stage::WarpTemplate::Problem p{from.sizes, Masking{1, 1}, most, 5};
-      p.edges = {true, {36000, doubled, !doubled}, level, 5 * most.area()};
+      p.edges = {true, {36000, doubled, !doubled}, level, 5 * most.area(), GetParam()};
       std::vector<std::uint8_t> images(2 * 5 * most.area()), masks(5 * most.area());
       std::vector<WarpedTemplateSums> sums(5);
       const auto variant = select_variant<stage::WarpTemplate>(p, Device{Backend::cpu});
@@ -125,6 +144,8 @@ TEST(EdgeImages, AreTheDefinition) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Planes, EdgeImages, testing::Values(1, color_planes));
 
 }  // namespace
 }  // namespace api

@@ -6,27 +6,11 @@
 
 #include <xcorr/window_matcher.hpp>
 
+#include "cluttered.hpp"
 #include "posed_scene.hpp"
 
 namespace api {
 namespace {
-
-/// Blocks and discs of random brightness: outlines at all angles.
-Bytes cluttered(Size size, unsigned seed) {
-  std::mt19937 random(seed);
-  const auto below = [&](int count) { return static_cast<int>(random() % count); };
-  Bytes image(size, 128);
-  for (int i = 0; i < size.area() / 60; ++i) {
-    const int x = below(size.width), y = below(size.height), radius = 2 + below(7);
-    const int value = 20 + below(216);
-    const bool round = below(2);
-    for (int v = std::max(0, y - radius); v < std::min(size.height, y + radius); ++v)
-      for (int u = std::max(0, x - radius); u < std::min(size.width, x + radius); ++u)
-        if (!round || (u - x) * (u - x) + (v - y) * (v - y) < radius * radius)
-          image.at(u, v) = static_cast<std::uint8_t>(value);
-  }
-  return image;
-}
 
 using Change = std::function<double(double value, int x, int y)>;
 

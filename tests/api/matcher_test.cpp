@@ -249,6 +249,7 @@ TEST_F(MatcherTest, BadSettings) {
   EXPECT_EQ(code([](S& s) { s.min_contrast = -0.1; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.min_contrast = std::nan(""); }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.min_contrast = HUGE_VAL; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.confirm_threshold = -0.1; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.kernel = "no-such"; }), Code::unsupported);
   EXPECT_EQ(matcher.prepare(ElementType::u8, {0, 5}, {}).code(), Code::invalid_argument);
   EXPECT_EQ(matcher.prepare(ElementType::f32, frame.size, {}).code(), Code::invalid_argument);

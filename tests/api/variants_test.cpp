@@ -88,6 +88,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::FusedCoarseSearch>(p.coarse_searching(0), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
       ask_for_more<stage::Refine>(p.refinement(), tried);
+      ask_for_more<stage::Confirm>(p.confirming(), tried);
       ask_for_more<stage::SubpixelRefine>(p.subpixel_refining(), tried);
       ask_for_more<stage::Search>(p.search(), tried);
       ask_for_more<stage::OverhangScores>(p.overhang_scoring(), tried);

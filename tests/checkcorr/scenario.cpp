@@ -47,9 +47,10 @@ void Scenario::set_method(xcorr::Method method, bool with_error) {
   problem.method = method;
   with_error_ = with_error;
   set_polarity();
-  for (const char* later : {stage::Normalise::name, stage::ContrastFilter::name,
-                            stage::OverhangScores::name, stage::Peaks::name, stage::Refine::name,
-                            stage::CoarseSearch::name, stage::FusedCoarseSearch::name})
+  for (const char* later :
+       {stage::Normalise::name, stage::ContrastFilter::name, stage::OverhangScores::name,
+        stage::Peaks::name, stage::Refine::name, stage::Confirm::name, stage::CoarseSearch::name,
+        stage::FusedCoarseSearch::name})
     made_.erase(later);
 }
 

@@ -107,6 +107,8 @@ MatchSettings take_settings(Bytes& bytes) {
   if (bytes.flag()) settings.polarity = static_cast<Polarity>(bytes.between(0, 3));
   if (bytes.flag())
     settings.min_contrast = bytes.flag() ? bytes.between(0, 80) : bytes.number<double>();
+  if (bytes.flag())
+    settings.confirm_threshold = bytes.flag() ? bytes.between(0, 80) : bytes.number<double>();
   return settings;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stage edges: a convolution with 5 x 5 weights that are made of binomials, pixel
-// by pixel, its unit vector, and whether a pixel or one beside it is longest across its edge.
+// by pixel, of the plane where it is longest, its unit vector, and whether a pixel or one beside it
+// is longest across its edge.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,7 +30,8 @@ struct Gradient {
   std::int64_t square() const { return x * x + y * y; }
 };
 
-Gradient gradient(const stage::Edges::Problem& p, const std::uint8_t* image, int x, int y) {
+Gradient gradient_of_plane(const stage::Edges::Problem& p, const std::uint8_t* image, int x,
+                           int y) {
   static const std::vector<int> along = binomial(5), across = convolved(binomial(3), {-1, 0, 1});
   Gradient sums{};
   for (int j = 0; j < 5; ++j)
@@ -41,6 +43,12 @@ Gradient gradient(const stage::Edges::Problem& p, const std::uint8_t* image, int
       sums.y += along[i] * across[j] * value;
     }
   return sums;
+}
+
+Gradient gradient(const stage::Edges::Problem& p, const std::uint8_t* image, int x, int y) {
+  std::vector<Gradient> all;
+  for (int i = 0; i < p.planes; ++i) all.push_back(gradient_of_plane(p, image + i * p.plane, x, y));
+  return *std::ranges::max_element(all, {}, &Gradient::square);  // the first of them
 }
 
 bool is_longest_across(const stage::Edges::Problem& p, const std::uint8_t* image, int x, int y) {
@@ -77,7 +85,9 @@ Status edges(const stage::Edges::Problem& p, const Device&, const stage::Edges::
 }
 
 constexpr Variant<stage::Edges> table[] = {
-    {{.name = "reference", .backend = Backend::cpu, .features = {Feature::u8, Feature::mask}},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::planes}},
      {.launch = edges}},
 };
 

@@ -138,13 +138,13 @@ ELEMENT_TEST(malformed_region) {
 ELEMENT_TEST(numbers_out_of_range) {
   static constexpr struct {
     const char *property, *old, *below, *above;
-  } numbers[] = {{"prefilter-sigma", "1.5", "-1", "11"}, {"angle-start", "-20", "-361", "361"},
-                 {"angle-extent", "40", "-1", "361"},    {"angle-step", "2", "-1", "361"},
-                 {"scale-min", "0.9", "0.09", "11"},     {"scale-max", "1.1", "0.09", "11"},
-                 {"scale-step", "0.1", "-0.1", "1.1"},   {"max-overlap", "0.3", "-0.1", "1.1"},
-                 {"min-contrast", "4", "-1", "256"},     {"edge-contrast", "5", "0", "65"},
-                 {"overhang", "0.2", "-0.1", "0.6"},     {"track-angle", "9", "-1", "181"},
-                 {"track-scale", "0.2", "-0.1", "1.1"}};
+  } numbers[] = {{"prefilter-sigma", "1.5", "-1", "11"},  {"angle-start", "-20", "-361", "361"},
+                 {"angle-extent", "40", "-1", "361"},     {"angle-step", "2", "-1", "361"},
+                 {"scale-min", "0.9", "0.09", "11"},      {"scale-max", "1.1", "0.09", "11"},
+                 {"scale-step", "0.1", "-0.1", "1.1"},    {"max-overlap", "0.3", "-0.1", "1.1"},
+                 {"min-contrast", "4", "-1", "256"},      {"edge-contrast", "5", "0", "65"},
+                 {"confirm-threshold", "4", "-1", "256"}, {"overhang", "0.2", "-0.1", "0.6"},
+                 {"track-angle", "9", "-1", "181"},       {"track-scale", "0.2", "-0.1", "1.1"}};
   const Gray scene = texture(60, 40);
   for (const auto& [property, old, below, above] : numbers) {
     Finder finder(std::string(property) + "=" + old +

@@ -108,6 +108,20 @@ ELEMENT_TESTS(buttons_of_equal_luma, 0, all_formats.size()) {
   assert_equals_int(pipeline.find(buttons()).peaks.size(), 2);
 }
 
+/// Both have an outline, of which one is the other's inverted; of chroma at half the resolution,
+/// too.
+ELEMENT_TESTS(outlines_of_equal_luma, 0, all_formats.size()) {
+  if (!has_color(all_formats[__i__])) return;
+  Pipeline pipeline(all_formats[__i__],
+                    "match-on=color-edges threshold=0.5 max-peaks=2 template=" + red_button());
+  Found found = pipeline.find(buttons());
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 6, 16, 1);
+  pipeline.set("polarity", "either");
+  found = pipeline.find(buttons());
+  assert_equals_int(found.peaks.size(), 2);
+}
+
 /// Whatever the place, a patch of a frame is an exact copy.
 ELEMENT_TESTS(captured_anywhere, 0, all_formats.size()) {
   if (!has_color(all_formats[__i__])) return;

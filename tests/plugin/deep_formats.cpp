@@ -161,6 +161,27 @@ ELEMENT_TESTS(contrast_is_of_256_levels, 0, deep_count) {
   }
 }
 
+/// A second look, too: 40 levels in a fourth of a square are 20.
+ELEMENT_TESTS(differences_are_of_256_levels, 0, deep_count) {
+  const Deep& deep = deep_formats[__i__];
+  const Gray gray = texture(width, height);
+  Words scene(width, height);
+  for (std::size_t i = 0; i < gray.pixels.size(); ++i)
+    scene.pixels[i] =
+        static_cast<std::uint16_t>((50 + gray.pixels[i] / 2) << (deep.bits - 8) << deep.shift);
+  Finder finder("method=sqdiff-normed subpixel=false threshold=0.9 template=" + cut(deep, scene));
+  finder.set_format(deep.format, width, height);
+  for (int y = 0; y < 4; ++y)
+    for (int x = 0; x < 4; ++x)
+      scene.at(patch_x + 2 + x, patch_y + 2 + y) +=
+          static_cast<std::uint16_t>(40 << (deep.bits - 8) << deep.shift);
+  for (const auto& [threshold, count] :
+       {std::pair("0", 1), std::pair("25", 1), std::pair("15", 0)}) {
+    finder.set("confirm-threshold", threshold);
+    assert_equals_int(finder.find(frame_of(deep, scene)).peaks.size(), count);
+  }
+}
+
 ELEMENT_TESTS(targets_are_followed, 0, deep_count) {
   const Deep& deep = deep_formats[__i__];
   const Words pattern = noise(deep, deep.bits - 2, 2);

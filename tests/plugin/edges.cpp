@@ -111,6 +111,15 @@ ELEMENT_TEST(turned) {
   fail_unless(turned < 1, "%g", found.peaks[0].angle);
 }
 
+/// Gray frames have edges of their own, and there is nothing to say about it.
+ELEMENT_TEST(of_gray_frames_in_color) {
+  Finder finder("match-on=color-edges threshold=0.8 subpixel=none template=" + part());
+  const Found found = finder.find(square(100, 200, 60));
+  assert_equals_int(found.peaks.size(), 1);
+  assert_equals_float(found.peaks[0].score, 1);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+}
+
 /// Matched on luma, and a warning says why.
 ELEMENT_TEST(of_more_bits) {
   Finder finder("match-on=edges threshold=0.8 template=" + part());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "simt/faults.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 namespace simt {
@@ -30,6 +32,11 @@ long mend() {
   const long counted = calls;
   restart(0, Fault::passing);
   return counted;
+}
+
+long fault_step() {
+  const char* const step = std::getenv("XCORR_FAULT_STEP");
+  return step ? std::max(1L, std::atol(step)) : 1;
 }
 
 cudaError_t call(Kind kind) {

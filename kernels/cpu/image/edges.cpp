@@ -28,7 +28,7 @@ struct Row {
   std::uint8_t* ridges;
 };
 
-/// A row of the image.
+/// A row of a plane of the image.
 struct Job {
   const std::uint8_t* rows[taps];  ///< of the image, from the first column that is read
   int before, count, after;        ///< columns past the image, inside it, past it
@@ -59,26 +59,31 @@ HWY_FLATTEN void add_rows(const Job& job, std::int16_t* HWY_RESTRICT smooth,
   }
 }
 
+/// \tparam is_first  there are no gradients of other planes yet
+template <bool is_first>
 HWY_FLATTEN void add_columns(const Job& job, int count, std::int16_t* HWY_RESTRICT to_x,
                              std::int16_t* HWY_RESTRICT to_y, std::int32_t* HWY_RESTRICT squares) {
   const std::int16_t *const smooth = job.smooth, *const slope = job.slope;
   for (int i = 0; i < count; ++i) {
     const int x = edge_slope([&](int k) HWY_ATTR { return static_cast<int>(smooth[i + k]); });
     const int y = edge_smooth([&](int k) HWY_ATTR { return static_cast<int>(slope[i + k]); });
-    to_x[i] = static_cast<std::int16_t>(x);
-    to_y[i] = static_cast<std::int16_t>(y);
-    squares[i] = x * x + y * y;
+    const int square = x * x + y * y;
+    const bool taken = is_first || takes_over(square, squares[i]);
+    to_x[i] = taken ? static_cast<std::int16_t>(x) : to_x[i];
+    to_y[i] = taken ? static_cast<std::int16_t>(y) : to_y[i];
+    squares[i] = taken ? square : squares[i];
   }
 }
 
-void make_gradients(const Job& job) {
+void make_gradients(const Job& job, bool is_first) {
   add_rows(job, job.smooth + job.before, job.slope + job.before);
   for (std::int16_t* const row : {job.smooth, job.slope}) {
     std::fill_n(row, job.before, row[job.before]);
     std::fill_n(row + job.before + job.count, job.after, row[job.before + job.count - 1]);
   }
   const int columns = job.before + job.count + job.after;
-  add_columns(job, columns - 2 * gradient_radius, job.to.x, job.to.y, job.to.squares);
+  const auto add = is_first ? add_columns<true> : add_columns<false>;
+  add(job, columns - 2 * gradient_radius, job.to.x, job.to.y, job.to.squares);
 }
 
 /// Of the region's columns and one to each side.
@@ -168,13 +173,15 @@ void make_rows(const stage::Edges::Problem& p, const stage::Edges::Buffers& b,
             p.rule};
   };
   for (int y = begin - margin; y < end + margin; ++y) {
-    for (int k = 0; k < taps; ++k) {
-      const int row = std::clamp(region.y + y + k - gradient_radius, 0, p.size.height - 1);
-      job.rows[k] = b.image + row * p.pitch + first;
-    }
     job.to = scratch.row(slot, y);
     // Its ridges are still those of three rows before, which have been used.
-    HWY_DYNAMIC_DISPATCH(make_gradients)(job);
+    for (int plane = 0; plane < p.planes; ++plane) {
+      for (int k = 0; k < taps; ++k) {
+        const int row = std::clamp(region.y + y + k - gradient_radius, 0, p.size.height - 1);
+        job.rows[k] = b.image + plane * p.plane + row * p.pitch + first;
+      }
+      HWY_DYNAMIC_DISPATCH(make_gradients)(job, plane == 0);
+    }
     if (y >= begin) HWY_DYNAMIC_DISPATCH(mark_ridges)(around(y - 1));
     if (y < begin + margin) continue;
     const int made = y - margin;
@@ -204,7 +211,9 @@ std::size_t workspace(const stage::Edges::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Edges> table[] = {
-    {{.name = "edges", .backend = Backend::cpu, .features = {Feature::u8, Feature::mask}},
+    {{.name = "edges",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::planes}},
      {.launch = launch, .workspace = workspace}},
 };
 

@@ -55,13 +55,16 @@ std::array<WarpedTemplateSums, edge_planes> warped_edges(const TemplatePyramid& 
                                                          std::int64_t pitch, std::uint8_t* image) {
   const WarpMap whole = edges.at_full_size(map);
   const Size size{whole.width, whole.height};
-  std::vector<std::uint8_t> luma(size.area()), counted(size.area());
-  warped(WarpedTemplate(pyramid, pixels, mask, whole.level), whole, size.width, luma.data(),
-         counted.data());
+  std::vector<std::uint8_t> picture(edges.sources * size.area()), counted(size.area());
+  for (int i = 0; i < edges.sources; ++i)
+    warped(WarpedTemplate(pyramid, pixels + i * pyramid.area(), mask, whole.level), whole,
+           size.width, picture.data() + i * size.area(), counted.data());
 
   stage::Edges::Problem problem;
   problem.size = size;
   problem.pitch = size.width;
+  problem.planes = edges.sources;
+  problem.plane = size.area();
   problem.region = {edge_radius, edge_radius, size.width - 2 * edge_radius,
                     size.height - 2 * edge_radius};
   problem.edge_pitch = problem.region.width;
@@ -71,7 +74,7 @@ std::array<WarpedTemplateSums, edge_planes> warped_edges(const TemplatePyramid& 
   const std::vector<std::uint8_t> counts = inset(counted, size);
   std::vector<std::uint8_t> planes(edge_planes * problem.edge_plane);
   std::vector<std::byte> scratch(edge_scratch_bytes(problem.region.width));
-  make_edge_rows(problem, {{}, luma.data(), counts.data(), planes.data()}, scratch.data(), 0,
+  make_edge_rows(problem, {{}, picture.data(), counts.data(), planes.data()}, scratch.data(), 0,
                  problem.region.height);
 
   std::array<WarpedTemplateSums, edge_planes> sums;

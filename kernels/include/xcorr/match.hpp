@@ -44,7 +44,20 @@ enum class MatchOn : std::uint8_t {
   /// hidden. `method` does not matter; with Polarity::either angles are doubled, so that each edge
   /// may have either contrast (peaks are then never `inverted`). Of u8; poses on the CPU only.
   edges,
+  /// The same of the three planes of a picture that has them: at each pixel the longest of their
+  /// gradients, so what differs from its ground in hue alone has edges, too. A gray template has
+  /// those of its gray; a frame must have colour.
+  color_edges,
 };
+
+/// Whether the directions of edges are compared.
+constexpr bool is_on_edges(MatchOn match_on) {
+  return match_on == MatchOn::edges || match_on == MatchOn::color_edges;
+}
+/// Whether frames must have colour.
+constexpr bool is_in_color(MatchOn match_on) {
+  return match_on == MatchOn::color || match_on == MatchOn::color_edges;
+}
 
 struct MatchSettings {
   MatchOn match_on = MatchOn::luma;
@@ -68,6 +81,16 @@ struct MatchSettings {
   /// The least standard deviation of a template window's pixels under the mask, in gray levels.
   /// Windows below it never match. 0: no limit. Finite, not negative.
   double min_contrast = 0;
+
+  /// Above 0: a second look at each peak tells apart what differs in a small part. The template is
+  /// cut into squares of 8 x 8 pixels, from its upper left corner on. A peak stays where template
+  /// and frame differ by at most that in each: the root mean square over all planes and the
+  /// square's pixels that count, or 16 where fewer do, in gray levels of the template. Before that
+  /// the frame gets the template's brightness and contrast, as far as the method does not compare
+  /// them: by ccoeff_normed both, by ccoeff brightness, by ccorr_normed a factor. Peaks that go
+  /// count towards max_peaks. For upright templates that lie inside the frame, on luma and colour.
+  /// Finite, not negative.
+  double confirm_threshold = 0;
 
   int max_peaks = 1;  ///< per template, 1 to 1024
 

@@ -312,7 +312,8 @@ Status PoseDescent::enqueue_refinement(const PoseTemplate& templ, const PyramidL
                                        const Rows& pixels, Stream stream) {
   const Results results = results_in(results_);
   if (templ.edges(0).made) {
-    const EdgeFrame searched{pixels.data, pixels.pitch, frame.size};
+    const EdgeFrame searched{pixels.data, pixels.pitch, frame.size, templ.edge_points().planes(),
+                             pixels.plane};
     for (int i = 0; i < *results.list.count; ++i)
       results.refinements[i] =
           refined_on_edges(templ.edge_points(), searched, starts_.as<RefinedPose>()[i],

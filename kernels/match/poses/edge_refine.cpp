@@ -44,24 +44,8 @@ class Gradients {
  public:
   Gradients(const EdgeFrame& image, const Rect& part)
       : part_(part), of_(part.width > 0 && part.height > 0 ? part.size().area() : 0) {
-    constexpr int r = gradient_radius;
-    const int columns = part.width + 2 * r;
-    std::vector<int> smooth(columns), slope(columns);
-    for (int y = 0; y < part.height && !of_.empty(); ++y) {
-      for (int x = 0; x < columns; ++x) {
-        const int u = std::clamp(part.x + x - r, 0, image.size.width - 1);
-        const auto at = [&](int k) -> int {
-          return image
-              .rows[std::clamp(part.y + y + k - r, 0, image.size.height - 1) * image.pitch + u];
-        };
-        smooth[x] = edge_smooth(at);
-        slope[x] = edge_slope(at);
-      }
-      for (int x = 0; x < part.width; ++x)
-        of_[std::int64_t{y} * part.width + x] = {
-            static_cast<float>(edge_slope([&](int k) { return smooth[x + k]; })),
-            static_cast<float>(edge_smooth([&](int k) { return slope[x + k]; }))};
-    }
+    for (int plane = 0; plane < image.planes; ++plane)
+      add(image, image.rows + plane * image.plane, plane == 0);
   }
 
   const Vector& at(int x, int y) const { return of_[std::int64_t{y} * part_.width + x]; }
@@ -112,6 +96,31 @@ class Gradients {
   }
 
  private:
+  /// Those of a plane where they are longer.
+  void add(const EdgeFrame& image, const std::uint8_t* rows, bool is_first) {
+    constexpr int r = gradient_radius;
+    const int columns = part_.width + 2 * r;
+    std::vector<int> smooth(columns), slope(columns);
+    for (int y = 0; y < part_.height && !of_.empty(); ++y) {
+      for (int x = 0; x < columns; ++x) {
+        const int u = std::clamp(part_.x + x - r, 0, image.size.width - 1);
+        const auto at = [&](int k) -> int {
+          return rows[std::clamp(part_.y + y + k - r, 0, image.size.height - 1) * image.pitch + u];
+        };
+        smooth[x] = edge_smooth(at);
+        slope[x] = edge_slope(at);
+      }
+      for (int x = 0; x < part_.width; ++x) {
+        const int across = edge_slope([&](int k) { return smooth[x + k]; }),
+                  down = edge_smooth([&](int k) { return slope[x + k]; });
+        Vector& longest = of_[std::int64_t{y} * part_.width + x];
+        if (is_first ||
+            takes_over(across * across + down * down, static_cast<int>(longest.dot(longest))))
+          longest = {static_cast<float>(across), static_cast<float>(down)};
+      }
+    }
+  }
+
   Rect part_;
   std::vector<Vector> of_;
 };
@@ -184,10 +193,12 @@ Rect around(const RefinedPose& pose, double radius) {
 
 }  // namespace
 
-EdgePoints::EdgePoints(const std::uint8_t* pixels, Size size, const std::uint8_t* counts,
-                       const EdgeRule& rule)
-    : rule_(rule), radius_(0.25 * (size.width + size.height)) {
-  const Gradients gradients({pixels, size.width, size}, {0, 0, size.width, size.height});
+EdgePoints::EdgePoints(const EdgeFrame& picture, const std::uint8_t* counts, const EdgeRule& rule)
+    : rule_(rule),
+      planes_(picture.planes),
+      radius_(0.25 * (picture.size.width + picture.size.height)) {
+  const Size size = picture.size;
+  const Gradients gradients(picture, {0, 0, size.width, size.height});
   EdgeRule own = rule;
   own.inverted = false;
   for (int y = edge_radius; y < size.height - edge_radius; ++y)

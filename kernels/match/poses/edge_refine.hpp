@@ -14,11 +14,13 @@
 
 namespace xcorr {
 
-/// Bytes of luma.
+/// Bytes of luma, or of the planes of which a pixel has the longest gradient.
 struct EdgeFrame {
   const std::uint8_t* rows;
   std::int64_t pitch;
   Size size;
+  int planes = 1;
+  std::int64_t plane = 0;
 };
 
 /// Where the edges of a template are, to a part of a pixel.
@@ -30,18 +32,19 @@ class EdgePoints {
   };
 
   EdgePoints() = default;
-  /// \param pixels, counts  dense; edges are those of pixels that count
-  EdgePoints(const std::uint8_t* pixels, Size size, const std::uint8_t* counts,
-             const EdgeRule& rule);
+  /// \param counts  dense; edges are those of pixels that count
+  EdgePoints(const EdgeFrame& picture, const std::uint8_t* counts, const EdgeRule& rule);
 
   const std::vector<Point>& points() const { return points_; }
   const EdgeRule& rule() const { return rule_; }
+  int planes() const { return planes_; }
   /// Of the template, in its pixels.
   double radius() const { return radius_; }
 
  private:
   std::vector<Point> points_;
   EdgeRule rule_;
+  int planes_ = 1;  ///< of the pictures
   double radius_ = 0;
 };
 

@@ -94,7 +94,7 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   if (Status s = check(bank, settings); !s.ok()) return s;
   if (settings.match_on == MatchOn::color && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses in colour are searched by the CPU only");
-  if (settings.match_on == MatchOn::edges && device.backend == Backend::cuda)
+  if (is_on_edges(settings.match_on) && device.backend == Backend::cuda)
     return Status(Code::unsupported, "poses on edges are searched by the CPU only");
   if (settings.overhang > 0 && device.backend == Backend::cuda)
     return Status(Code::unsupported,
@@ -107,11 +107,12 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   plan.settings_ = settings;
   plan.region_ = searched_region(frame, settings.search_region);
   Size read = plan.region_.size();
-  if (settings.match_on == MatchOn::edges && !plan.region_.empty()) {
+  if (is_on_edges(settings.match_on) && !plan.region_.empty()) {
     // Says which template has too few.
     const auto edges = EdgeBank::make(device, bank, settings, stream);
     if (!edges.ok()) return edges.status();
-    auto maker = EdgeMaker::make(device, frame, read, edge_rule(settings, edge_contrast_in_frames));
+    auto maker = EdgeMaker::make(device, frame, read, edge_rule(settings, edge_contrast_in_frames),
+                                 planes_read(settings));
     if (!maker.ok()) return maker.status();
     plan.edges_ = std::move(maker.value());
     read = plan.edges_->max_read();
@@ -134,8 +135,9 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   PoseRange range = settings_.poses;
   if (range.exhaustive) range.pyramid_levels = 0;
   if (range.scale_min > range.scale_max) std::swap(range.scale_min, range.scale_max);
-  std::optional<EdgeRule> edges;
-  if (settings_.match_on == MatchOn::edges) edges = template_edge_rule(settings_);
+  WarpEdges edges;
+  if (is_on_edges(settings_.match_on))
+    edges = {true, template_edge_rule(settings_), 0, 0, planes_read(settings_)};
   auto made =
       PoseTemplate::make(device_, t, planes_of(settings_), edges, range, region_.size(), stream);
   if (!made.ok()) return made.status();
@@ -169,7 +171,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
                              stream, {}, Memory::device, is_coarse,
                              level > 0 ? stage::Search::PruningBound()
                                        : PoseDescent::pruning_bound_at_full_size(templ, settings_),
-                             PoseDescent::overhang_at(settings_, level), edges.has_value());
+                             PoseDescent::overhang_at(settings_, level), edges.made);
   if (!top.ok()) return top.status();
   std::vector<Size> sizes;
   for (const PyramidLevel& one : pyramid_) sizes.push_back(one.size);
@@ -278,8 +280,8 @@ Status PosePlan::read(const MatrixView& frame, Stream stream) {
   const Rect seen = edges_ ? edges_->reads(region_) : region_;
   auto rows = reader_.read(frame, seen, stream, is_recorded_ ? &window_ : nullptr);
   if (rows.ok() && edges_) {
-    const auto [pixels, from] = std::pair(rows.value().data, rows.value().pitch);
-    pixels_ = {pixels + (region_.y - seen.y) * from + region_.x - seen.x, from};
+    const auto [pixels, from, plane] = rows.value();
+    pixels_ = {pixels + (region_.y - seen.y) * from + region_.x - seen.x, from, plane};
     rows = edges_->run(rows.value(), region_, stream);
   }
   if (!rows.ok()) return rows.status();

@@ -80,18 +80,19 @@ TemplatePyramid pyramid_of(Size size) {
 }
 
 Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate& t, int planes,
-                                        const std::optional<EdgeRule>& edges,
-                                        const PoseRange& range, Size frame, Stream stream) {
+                                        const WarpEdges& edges, const PoseRange& range, Size frame,
+                                        Stream stream) {
   PoseTemplate made;
   made.device_ = device;
   made.type_ = t.type;
   made.planes_ = planes;
-  made.edge_rule_ = edges;
+  if (edges.made) made.edge_rule_ = edges.rule;
+  made.edge_sources_ = edges.sources;
   made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
-  if (edges) made.leave_out_rim();
+  if (edges.made) made.leave_out_rim();
   made.masking_ = masking_of(t.mask, t.size);
   if (Status s = choose_into(made.pyramid_down_, {t.size, half_of(t.size), 0, 0, t.type}, device);
       !s.ok())
@@ -114,7 +115,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
 
 WarpEdges PoseTemplate::edges(int level) const {
   if (!edge_rule_) return {};
-  return {true, *edge_rule_, std::max(level, 0), 0};
+  return {true, *edge_rule_, std::max(level, 0), 0, edge_sources_};
 }
 
 /// Of what counts: there are no edges there.
@@ -145,7 +146,9 @@ Status PoseTemplate::load(const MatrixView& picture, Stream stream) {
     if (Status s = load_plane(plane, plane_of(picture, plane, source_planes()), stream); !s.ok())
       return s;
   if (edge_rule_)
-    edge_points_ = EdgePoints(pixels(), pyramid_.size, counted_.as<std::uint8_t>(), *edge_rule_);
+    edge_points_ =
+        EdgePoints({pixels(), pyramid_.size.width, pyramid_.size, edge_sources_, pyramid_.area()},
+                   counted_.as<std::uint8_t>(), *edge_rule_);
   return {};
 }
 
@@ -199,7 +202,7 @@ Status PoseTemplate::warp_template(const Warped& warped, int first, int count,
   const std::int64_t begin = first * warped.most.area();
   WarpEdges edges = this->edges(warped.level);
   edges.plane = warped.plane();
-  for (int plane = 0; plane < source_planes(); ++plane) {
+  for (int plane = 0; plane < (edge_rule_ ? 1 : planes_); ++plane) {
     const std::int64_t at = plane * warped.plane() + begin;
     if (Status s = warp_template_->launch(
             {pyramid_, masking_, warped.most, count, 0, 0, type_, edges}, device_,

@@ -41,10 +41,10 @@ class PoseTemplate {
   /// pixels, is decided by what a live template shows now. Errors: invalid_argument, unsupported
   /// (naming what), out_of_memory, device_error.
   /// \param planes  of the picture that are compared
-  /// \param edges   where these are of edges: which
+  /// \param edges   where these are of edges: which, of how many planes of the picture
   static Result<PoseTemplate> make(const Device& device, const BankTemplate& t, int planes,
-                                   const std::optional<EdgeRule>& edges, const PoseRange& range,
-                                   Size frame, Stream stream);
+                                   const WarpEdges& edges, const PoseRange& range, Size frame,
+                                   Stream stream);
 
   const PoseGrid& grid() const { return grid_; }
   /// See PoseGrid::of_scores().
@@ -120,8 +120,8 @@ class PoseTemplate {
   Status allocate(const BankTemplate& t, Stream stream);
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& picture, Stream stream);
-  /// How many there are of the template itself: edges are those of its luma.
-  int source_planes() const { return edge_rule_ ? 1 : planes_; }
+  /// How many there are of the template itself.
+  int source_planes() const { return edge_rule_ ? edge_sources_ : planes_; }
   Status load_plane(int plane, const MatrixView& pixels, Stream stream);
   /// Of the template, that making the images of the top level takes.
   static double samples_of(const PoseGrid& grid);
@@ -180,6 +180,7 @@ class PoseTemplate {
   ElementType type_ = ElementType::u8;
   int planes_ = 1;
   std::optional<EdgeRule> edge_rule_;
+  int edge_sources_ = 1;  ///< planes that edges are made of
   EdgePoints edge_points_;
   TemplatePyramid pyramid_;
   /// Several times the unknowns.

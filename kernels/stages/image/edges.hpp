@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage edges: an image of bytes -> two planes, the unit vector of its gradient at its edges,
-// by one formula for the CPU and the GPU. The gradient is a Sobel operator of 5 x 5: the image
+// by one formula for the CPU and the GPU. Of an image of several planes a pixel's gradient is the
+// longest of theirs. The gradient is a Sobel operator of 5 x 5: the image
 // smoothed by binomials, (1 4 6 4 1) / 16 along the edge and (1 2 1) / 4 across it. A ridge is a
 // pixel whose gradient is no shorter than those of its two neighbours across the edge, and an edge
 // is a ridge or one of its four neighbours. All of it is integers but for the last quotient, whose
@@ -39,6 +40,9 @@ template <class At>
 XCORR_HD int edge_slope(At at) {
   return 2 * (at(3) - at(1)) + at(4) - at(0);
 }
+
+/// Whether the gradient of the next plane takes a pixel's place; of equal ones the first stays.
+XCORR_HD inline bool takes_over(int square, int longest) { return square > longest; }
 
 XCORR_HD inline int larger(int a, int b) { return a > b ? a : b; }
 
@@ -94,12 +98,14 @@ struct Edges {
     Size size;               ///< of the image; past it the pixels of its rim go on
     Rect region;             ///< of it, whose edges are made
     std::int64_t pitch = 0;  ///< bytes from row to row of the image
+    int planes = 1;          ///< of the image
+    std::int64_t plane = 0;  ///< bytes from one to the next
     std::int64_t edge_pitch = 0, edge_plane = 0;  ///< from row to row, from plane to plane
     EdgeRule rule = {};
     bool masked = false;
 
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::mask, masked);
+      return Features(Feature::u8).with(Feature::mask, masked).with(Feature::planes, planes > 1);
     }
   };
 
@@ -112,7 +118,8 @@ struct Edges {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     const Size region = p.region.size();
-    visit("edge_image", &Buffers::image, matrices(ElementType::u8, p.size, p.pitch, 0, 1));
+    visit("edge_image", &Buffers::image,
+          matrices(ElementType::u8, p.size, p.pitch, p.plane, p.planes));
     visit("edge_mask", &Buffers::mask, elements(ElementType::u8, p.masked ? region.area() : 0));
     visit("edges", &Buffers::edges,
           matrices(ElementType::u8, region, p.edge_pitch, p.edge_plane, edge_planes));

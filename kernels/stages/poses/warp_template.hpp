@@ -53,8 +53,9 @@ struct WarpMap {
 struct WarpEdges {
   bool made = false;
   EdgeRule rule = {};
-  std::int32_t level = 0;  ///< how often they are halved
-  std::int64_t plane = 0;  ///< bytes from one plane of an image to the next
+  std::int32_t level = 0;    ///< how often they are halved
+  std::int64_t plane = 0;    ///< bytes from one plane of an image to the next
+  std::int32_t sources = 1;  ///< planes of the template, a pyramid each, one after the other
 
   /// Of an image of the level: the one of full size that its edges are made of, and round it what
   /// these reach.
@@ -281,7 +282,7 @@ struct WarpTemplate {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     const std::int64_t pixels = p.count * p.most.area();
-    visit("pyramid", &Buffers::pixels, elements(p.type, p.pyramid.area()));
+    visit("pyramid", &Buffers::pixels, elements(p.type, p.edges.sources * p.pyramid.area()));
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("maps", &Buffers::maps, records<WarpMap>(p.count));

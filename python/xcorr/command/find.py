@@ -155,7 +155,7 @@ def _save(path: pathlib.Path, several: bool, name: str, image: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    in_color = options.match_on == "color"
+    in_color = options.match_on.startswith("color")
     templates, masks = zip(*(read_template(pathlib.Path(each), in_color) for each in options.template))
     if options.mask:
         if len(options.mask) != len(templates):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from typing import Any, Mapping, Sequence, TextIO
+from typing import Any, Mapping, Sequence, TextIO, get_args
 
-from .._settings import METHODS, Poses, Settings
+from .._settings import METHODS, MatchOn, Poses, Settings
 
 FORMATS = ("table", "json", "csv")
 TRACKERS = ("auto", "template", "filter")
@@ -50,8 +50,8 @@ def add_search(parser: argparse.ArgumentParser, template_required: bool = True) 
     group.add_argument("-t", "--template", action="append", default=[], required=template_required, metavar="FILE",
                        help="an image to look for; where it is transparent it does not count; may be repeated")
     group.add_argument("--method", choices=METHODS, default="ccoeff-normed", help="how it is scored (%(default)s)")
-    group.add_argument("--match-on", choices=("luma", "color", "edges"), default="luma",
-                       help="what is compared: brightness, all of the colour, or edges (%(default)s)")
+    group.add_argument("--match-on", choices=get_args(MatchOn), default="luma",
+                       help="what is compared: brightness, all of the colour, edges, or those of the colour (%(default)s)")
     group.add_argument("--threshold", type=float, default=0.7, metavar="SHARE",
                        help="how close a match must be, -1 to 1 (%(default)s)")
     group.add_argument("--max-peaks", type=int, default=1, metavar="N", help="matches of a template in an image (1)")

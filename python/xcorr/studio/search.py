@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import Any
+from typing import Any, get_args
 
+from .._settings import MatchOn
 from ..command.pipeline import line_of, properties, search_of, source as source_words, words_of
 from . import export
 
 TRACKS = ("template", "filter", "off")
-MATCHED = ("luma", "color", "edges")
+MATCHED = get_args(MatchOn)
 
 
 def one_of(value: Any, name: str, values: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage edges: bytes, bit for bit. A case's first left is the image, of which its shifts or all
-// is wanted; what else a problem may ask for changes with the sizes.
+// The stage edges: bytes, bit for bit. A case's first left is the image, with its planes, of which
+// its shifts or all is wanted; what else a problem may ask for changes with the sizes.
 #include "stages/image/edges.hpp"
 #include "stage_test.hpp"
 
@@ -18,7 +18,11 @@ class EdgesTest final : public StageTest<xcorr::stage::Edges> {
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     const xcorr::Problem& correlate = scenario.problem.correlate;
-    Problem p{c.left, {0, 0, c.left.width, c.left.height}, correlate.left_pitch};
+    Problem p{c.left,
+              {0, 0, c.left.width, c.left.height},
+              correlate.left_pitch,
+              c.planes,
+              correlate.left_plane};
     if (c.right.width % 3) p.region = correlate.shifts;
     p.edge_pitch = p.region.width + c.pad;
     p.edge_plane = p.edge_pitch * (p.region.height + (c.pad ? 1 : 0));
@@ -31,7 +35,8 @@ class EdgesTest final : public StageTest<xcorr::stage::Edges> {
     const Problem p = problem(scenario);
     const auto& lefts = scenario.values["lefts"];
     scenario.values["edge_image"].assign(
-        lefts.begin(), lefts.begin() + (p.size.height - 1) * p.pitch + p.size.width);
+        lefts.begin(),
+        lefts.begin() + (p.planes - 1) * p.plane + (p.size.height - 1) * p.pitch + p.size.width);
     auto& mask = scenario.values["edge_mask"];
     mask.clear();
     for (std::int64_t i = 0; p.masked && i < p.region.size().area(); ++i)

@@ -18,6 +18,9 @@ void break_call(long n, Fault fault);
 /// All calls work again. Returns how many there were since break_call() or the last mend().
 long mend();
 
+/// From a call that fails to the next one to try: every one, or every n-th by XCORR_FAULT_STEP=n.
+long fault_step();
+
 /// Bytes of device memory and pinned memory that are allocated.
 std::size_t allocated_bytes();
 
