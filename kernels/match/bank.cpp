@@ -5,12 +5,14 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <sstream>
 #include <string>
 #include <type_traits>
 
 #include <xcorr/correlate.hpp>
 
 #include "match/image.hpp"
+#include "stages/match/mask.hpp"
 
 namespace xcorr {
 namespace {
@@ -61,19 +63,35 @@ auto floats_in(Bytes& bytes) {
   return std::span(reinterpret_cast<Float*>(bytes.data()), bytes.size() / sizeof(float));
 }
 
-/// What is not finite may not count: one such pixel would be the end of every score.
-Status check_finite(const MatrixView& view, const BankTemplate& t, std::size_t index) {
+/// The largest pixel that counts may not be beyond these, unless it is 0: the products of the
+/// 11.9 million of a template are added up in single precision.
+constexpr float least_float = 1e-15F, greatest_float = 1e15F;
+
+/// The largest magnitude of pixels that count; infinite where one is not finite, which would be the
+/// end of every score.
+float greatest(const std::vector<std::byte>& planes, const BankTemplate& t) {
+  float most = 0;
+  const auto pixels = floats_in(planes);
+  for (std::size_t i = 0; i < pixels.size(); ++i)
+    if (t.mask.empty() || t.mask[i % t.mask.size()])
+      most = std::max(most, std::isfinite(pixels[i]) ? std::abs(pixels[i]) : INFINITY);
+  return most;
+}
+
+Status check_floats(const MatrixView& view, const BankTemplate& t, std::size_t index) {
   if (view.type != ElementType::f32) return {};
-  const auto counts = [&](const std::vector<std::byte>& planes) {
-    const auto pixels = floats_in(planes);
-    for (std::size_t i = 0; i < pixels.size(); ++i)
-      if (!std::isfinite(pixels[i]) && (t.mask.empty() || t.mask[i % t.mask.size()])) return true;
-    return false;
-  };
-  if (counts(dense_copy(view)) || (view.has_color() && counts(dense_color(view))))
+  float most = greatest(dense_copy(view), t);
+  if (view.has_color()) most = std::max(most, greatest(dense_color(view), t));
+  const std::string name = "template " + std::to_string(index);
+  if (std::isinf(most))
     return {Code::invalid_argument,
-            "template " + std::to_string(index) +
-                " has pixels that are not finite: masks may leave them out"};
+            name + " has pixels that are not finite: masks may leave them out"};
+  if (most > 0 && (most < least_float || most > greatest_float)) {
+    std::ostringstream text;
+    text << name << " has pixels of up to " << most << "; floats are matched from " << least_float
+         << " to " << greatest_float << ": scale it and the frames";
+    return {Code::invalid_argument, text.str()};
+  }
   return {};
 }
 
@@ -111,6 +129,32 @@ class LivePixels final : public TemplatePixels {
 
  private:
   std::shared_ptr<const LiveTemplate> shared_;
+};
+
+/// A part of others.
+class PixelsOfPart final : public TemplatePixels {
+ public:
+  PixelsOfPart(std::shared_ptr<const TemplatePixels> all, const Rect& part)
+      : all_(std::move(all)), part_(part) {}
+  MatrixView view() const override {
+    MatrixView view = all_->view();
+    const auto moved = [&](const void* data, std::ptrdiff_t pitch) {
+      return static_cast<const std::byte*>(data) + part_.y * pitch +
+             part_.x * static_cast<std::ptrdiff_t>(size_of(view.type));
+    };
+    view.size = part_.size();
+    for (std::size_t i = 0; view.has_color() && i < color_planes; ++i)
+      view.color[i].data = moved(view.color[i].data, view.color[i].pitch);
+    view.data = moved(view.data, view.pitch);
+    return view;
+  }
+  std::uint64_t version() const override { return all_->version(); }
+  Status wait() const override { return all_->wait(); }
+  Status order_before(Stream stream) const override { return all_->order_before(stream); }
+
+ private:
+  std::shared_ptr<const TemplatePixels> all_;
+  Rect part_;
 };
 
 /// Adds the masks, of which those without data and those of ones alone mean none.
@@ -164,7 +208,7 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
   for (std::size_t i = 0; i < bank.size(); ++i)
-    if (Status status = check_finite(views[i], bank[i], i); !status.ok()) return status;
+    if (Status status = check_floats(views[i], bank[i], i); !status.ok()) return status;
   return bank;
 }
 
@@ -183,6 +227,28 @@ Result<std::vector<BankTemplate>> make_bank(
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;
   return bank;
+}
+
+std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank) {
+  std::vector<BankTemplate> made(bank.begin(), bank.end());
+  for (BankTemplate& t : made) {
+    if (t.mask.empty()) continue;
+    const Size size = t.size;
+    const Rect part = counted_part(t.mask, size);
+    if (part.size() == size) continue;
+    t.whole = {-part.x, -part.y, size.width, size.height};
+    t.size = part.size();
+    t.pixels = std::make_shared<PixelsOfPart>(t.pixels, part);
+    t.mask = part_of(t.mask, size.width, part);
+    if (std::ranges::count(t.mask, 0) == 0) t.mask.clear();
+  }
+  return made;
+}
+
+bool compare_trimmed(const MatchSettings& settings, Size frame) {
+  return !is_on_edges(settings.match_on) && !(settings.prefilter_sigma > 0) &&
+         !(settings.confirm_threshold > 0) &&
+         searched_region(frame, settings.search_region).size() == frame;
 }
 
 Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {

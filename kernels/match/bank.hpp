@@ -33,6 +33,11 @@ struct BankTemplate {
   std::shared_ptr<const TemplatePixels> pixels;
   std::vector<std::uint8_t> mask = {};  ///< see stages/match/mask.hpp; empty: all pixels count
   std::shared_ptr<const LiveTemplate> live = {};  ///< whose pixels they are
+  /// Where the template lies that this is the part of which counts, from its corner; empty: this is
+  /// all of it.
+  Rect whole = {};
+
+  Rect reported() const { return whole.empty() ? Rect{0, 0, size.width, size.height} : whole; }
 };
 
 /// Owns a copy.
@@ -58,19 +63,33 @@ Result<std::vector<BankTemplate>> make_bank(
     std::span<const std::shared_ptr<const LiveTemplate>> templates, const Device& device,
     std::span<const MatrixView> masks = {});
 
+/// Without the rows and columns at the borders in which nothing counts. What is compared stays the
+/// same, in less time, and by kernels that know no masks where all of the rest counts.
+std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank);
+/// Whether upright searches compare such templates. Edges and what is smoothed depend on pixels
+/// that do not count, the squares of stage::Confirm on the template's corner, and in a part of the
+/// frame all of a template lies inside.
+bool compare_trimmed(const MatchSettings& settings, Size frame);
+
 /// That what is matched on can be of these templates.
 Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings);
 
-/// What templates of a group have in common: their windows and the sums over them.
+/// What templates of a group have in common: their windows and the sums over them, and how far
+/// their peaks suppress others.
 struct GroupKey {
   int width, height;
   std::vector<std::uint8_t> mask;
+  int whole_width = width, whole_height = height;  ///< see BankTemplate::whole
 
   explicit GroupKey(Size size, std::vector<std::uint8_t> mask = {})
       : width(size.width), height(size.height), mask(std::move(mask)) {}
-  explicit GroupKey(const BankTemplate& t) : GroupKey(t.size, t.mask) {}
+  explicit GroupKey(const BankTemplate& t) : GroupKey(t.size, t.mask) {
+    whole_width = t.reported().width;
+    whole_height = t.reported().height;
+  }
   auto operator<=>(const GroupKey&) const = default;
   Size size() const { return {width, height}; }
+  Size whole() const { return {whole_width, whole_height}; }
 };
 
 /// That of a template where it is matched. Edges have no mask: there are none outside it.

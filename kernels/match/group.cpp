@@ -33,7 +33,8 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   TemplateGroup group;
   group.device_ = device;
   group.problem_ = problem;
-  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].pixels});
+  for (const std::uint32_t index : members)
+    group.members_.push_back({index, bank[index].pixels, bank[index].reported()});
   group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
   if (prefilter_sigma > 0) {  // of planes one by one
@@ -217,7 +218,7 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
   if (Status s = order_after_changes(stream); !s.ok()) return s;
   int first = 0, end = 0;
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
-    const auto& [index, pixels, version] = members_[i];
+    const auto& [index, pixels, reported, version] = members_[i];
     if (version == pixels->version()) continue;
     if (Status s = load_planes(i, pixels->view(), stream); !s.ok()) return s;
     if (end == 0) first = i;

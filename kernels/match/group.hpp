@@ -68,6 +68,7 @@ class TemplateGroup {
   struct Member {
     std::uint32_t index;  ///< in the bank
     std::shared_ptr<const TemplatePixels> pixels;
+    Rect reported;                              ///< of what is searched, from its corner
     std::optional<std::uint64_t> version = {};  ///< of them, that is loaded
   };
 

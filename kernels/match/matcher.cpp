@@ -53,6 +53,7 @@ struct __attribute__((visibility("hidden"))) Matcher::Impl {
   Device device;
   Stream own_stream;
   std::vector<BankTemplate> bank;
+  std::vector<BankTemplate> trimmed_bank;  ///< see trimmed()
   Tuner tuner;
   std::size_t bytes = 0;          ///< of the plan
   MatchSettings asked;            ///< the plan's may find more
@@ -105,6 +106,7 @@ Result<Matcher> Matcher::create(const Device& device) try {
 Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
   if (!made.ok()) return made.status();
   bank = std::move(made.value());
+  trimmed_bank = trimmed(bank);
   plan.reset();
   score_plan.reset();
   return {};
@@ -136,10 +138,12 @@ Result<AnyPlan> Matcher::Impl::make_plan(ElementType type, Size frame,
   };
   if (settings.poses.any())
     return as_any(PosePlan::make(device, bank, type, frame, settings, own_stream));
+  const std::vector<BankTemplate>& searched =
+      compare_trimmed(settings, frame) ? trimmed_bank : bank;
   KernelOfGroup kernels;
   if (is_tuning_requested(settings.kernel))
-    kernels = tuner.kernels({device, bank, type, frame, settings, own_stream});
-  return as_any(MatchPlan::make(device, bank, type, frame, settings, own_stream, kernels,
+    kernels = tuner.kernels({device, searched, type, frame, settings, own_stream});
+  return as_any(MatchPlan::make(device, searched, type, frame, settings, own_stream, kernels,
                                 Memory::host, false, {}, upright_overhang(settings)));
 }
 

@@ -59,7 +59,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.approximate = settings.approximate && !settings.poses.any();
   p.confirms = settings.confirm_threshold > 0;
   p.masking = masking_of(group.mask, size);
-  const Size distance = peak_distance(settings.min_peak_distance, size, region);
+  const Size distance = peak_distance(settings.min_peak_distance, group.whole(), region);
   p.distance_x = distance.width;
   p.distance_y = distance.height;
   return p;

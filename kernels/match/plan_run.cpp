@@ -254,7 +254,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
   const Method method = method_of(settings_);
   const bool minimum = info(method).minimum;
-  const Size size = groups_[group].problem().correlate.right;
+  const auto& [index, pixels, reported, version] = groups_[group].members()[member];
   const double limit =
       score_limit(method, settings_.threshold, double(groups_[group].problem().pixels()),
                   sums_of(group, member));
@@ -272,16 +272,17 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
     const double score = oriented(polarity, r.score);
     if (misses(method, score, limit)) break;
     const bool placed = similarity.of(score) >= settings_.subpixel_threshold;
-    const double x = origin.x + r.x + (placed ? r.dx : 0), y = origin.y + r.y + (placed ? r.dy : 0);
-    peaks.push_back({groups_[group].members()[member].index,
+    const double x = origin.x + reported.x + r.x + (placed ? r.dx : 0),
+                 y = origin.y + reported.y + r.y + (placed ? r.dy : 0);
+    peaks.push_back({index,
                      x,
                      y,
-                     size.width,
-                     size.height,
+                     reported.width,
+                     reported.height,
                      score,
                      similarity.of(score),
-                     {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
-                      double(size.width), double(size.height)},
+                     {x + 0.5 * (reported.width - 1), y + 0.5 * (reported.height - 1), 0, 1,
+                      double(reported.width), double(reported.height)},
                      settings_.polarity == Polarity::inverted || is_inverted(polarity, r.score)});
   }
 }

@@ -45,7 +45,14 @@ def _is_matched(image: np.ndarray, template: np.ndarray, mask: np.ndarray | None
     return ((image.ndim == 2 or (channels and image.shape[2] == 3))
             and image.dtype == template.dtype and image.dtype.str[1:] in MATCHED
             and (image.dtype != np.uint16 or template.size <= 2 ** 21)
-            and (mask is None or (mask.dtype.str[1:] in MASKS and mask.ndim == 2)))
+            and (mask is None or (mask.dtype.str[1:] in MASKS and mask.ndim == 2))
+            and (image.dtype.kind != "f" or _is_moderate(template)))
+
+
+def _is_moderate(template: np.ndarray) -> bool:
+    """Whether products of its elements can be added up in single precision."""
+    largest = float(np.abs(template).max())
+    return largest == 0 or 1e-15 <= largest <= 1e15
 
 
 def _pixels(place: Any, array: np.ndarray, name: str) -> Any:

@@ -155,12 +155,25 @@ class MaskContract : public BackendTest {
     const MatrixView views[] = {pattern.view()}, masks[] = {mask};
     return matcher->set_templates(views, masks);
   }
-  std::vector<Peak> find(const Bytes& frame, const MatchSettings& settings) {
+  template <class T>
+  std::vector<Peak> find(const Image<T>& frame, const MatchSettings& settings) {
     std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher->prepare(ElementType::u8, frame.size, settings).ok());
+    EXPECT_TRUE(matcher->prepare(frame.view().type, frame.size, settings).ok());
     EXPECT_TRUE(matcher->enqueue(frame.view()).ok());
     EXPECT_TRUE(matcher->collect(peaks).ok());
     return peaks;
+  }
+
+  /// Upright and turned.
+  void expect_first_place(const Image<float>& floats) {
+    for (const double extent : {0.0, 20.0}) {
+      MatchSettings settings;
+      settings.poses.angle_extent = extent;
+      const auto peaks = find(floats, settings);
+      ASSERT_EQ(peaks.size(), 1u);
+      EXPECT_NEAR(peaks[0].x, places[0].x, 0.1);
+      EXPECT_NEAR(peaks[0].score, 1, 1e-6);
+    }
   }
 
   std::optional<Matcher> matcher;
@@ -204,17 +217,26 @@ TEST_P(MaskContract, WhatIsNotFiniteDoesNotCount) {
     EXPECT_EQ(set_floats({}).message(),
               "template 0 has pixels that are not finite: masks may leave them out");
     ASSERT_TRUE(set_floats(mask.view()).ok());
-    for (const double extent : {0.0, 20.0}) {
-      MatchSettings settings;
-      settings.poses.angle_extent = extent;
-      ASSERT_TRUE(matcher->prepare(ElementType::f32, floats.size, settings).ok());
-      ASSERT_TRUE(matcher->enqueue(floats.view()).ok());
-      std::vector<Peak> peaks;
-      ASSERT_TRUE(matcher->collect(peaks).ok());
-      ASSERT_EQ(peaks.size(), 1u);
-      EXPECT_NEAR(peaks[0].x, places[0].x, 0.1);
-      EXPECT_NEAR(peaks[0].score, 1, 1e-6);
+    expect_first_place(floats);
+  }
+}
+
+/// Floats of other magnitudes are found as well, or the template is refused.
+TEST_P(MaskContract, FloatsOfAnyMagnitudeOrRefused) {
+  for (const float unit : {1e-20F, 1e-17F, 1e-12F, 1e12F, 1e14F, 1e18F, 1e30F}) {
+    Image<float> floats(frame.size), part(pattern.size);
+    const auto scale = [&](std::uint8_t pixel) { return unit / 255 * pixel; };
+    std::ranges::transform(frame.data, floats.data.begin(), scale);
+    std::ranges::transform(pattern.data, part.data.begin(), scale);
+    const MatrixView views[] = {part.view()};
+    const Status given = matcher->set_templates(views, {});
+    if (unit < 1e-15F || unit > 1e16F) {
+      EXPECT_NE(given.message().find("floats are matched from 1e-15 to 1e+15"), std::string::npos)
+          << given.message();
+      continue;
     }
+    ASSERT_TRUE(given.ok()) << given.message();
+    expect_first_place(floats);
   }
 }
 
@@ -255,6 +277,46 @@ TEST_P(MaskContract, RespondsUnderTheMask) {
       EXPECT_EQ(response.values[i],
                 static_cast<float>(
                     defined_score(Method::ccoeff_normed, frame, x, y, cluttered, mask_of(mask))));
+}
+
+/// Rows and columns in which nothing counts cost nothing, also where what is left needs no mask,
+/// and change neither places nor what peaks suppress.
+TEST_P(MaskContract, RimsInWhichNothingCountsAreCutOff) {
+  constexpr Rect inner{7, 2, 11, 9};
+  const Bytes small = crop(frame, {31, 20, inner.width, inner.height});
+  Bytes whole = random_image<std::uint8_t>({26, 15}, 14), mask(whole.size, 0);
+  for (const bool is_full : {true, false}) {
+    const Bytes counted = is_full ? Bytes(small.size, 1) : disc(small.size);
+    for (int y = 0; y < inner.height; ++y)
+      for (int x = 0; x < inner.width; ++x) {
+        whole.at(inner.x + x, inner.y + y) = small.at(x, y);
+        mask.at(inner.x + x, inner.y + y) = counted.at(x, y);
+      }
+    MatchSettings settings;
+    settings.max_peaks = 6;
+    settings.threshold = 0;
+    settings.min_peak_distance = 9;
+    ASSERT_TRUE(set(small, counted.view()).ok());
+    const auto expected = find(frame, settings);
+    const Cost least = matcher->cost();
+    ASSERT_TRUE(set(whole, mask.view()).ok());
+    const auto found = find(frame, settings);
+    EXPECT_EQ(matcher->cost().seconds, least.seconds);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i].x, expected[i].x - inner.x, 1e-9);
+      EXPECT_NEAR(found[i].y, expected[i].y - inner.y, 1e-9);
+      EXPECT_EQ(found[i].width, whole.size.width);
+      EXPECT_EQ(found[i].height, whole.size.height);
+      EXPECT_EQ(found[i].pose.center_x, found[i].x + 12.5);
+      EXPECT_EQ(found[i].score, expected[i].score);
+    }
+    settings.min_peak_distance = 0;  // half the whole template
+    for (const Peak& a : find(frame, settings))
+      for (const Peak& b : find(frame, settings))
+        EXPECT_TRUE((a.x == b.x && a.y == b.y) || std::abs(a.x - b.x) >= 11 ||
+                    std::abs(a.y - b.y) >= 5);
+  }
 }
 
 /// A live template keeps its mask, and what is blended outside it changes nothing.

@@ -238,6 +238,40 @@ TEST_P(PosePlacesTest, RoundPartsWithHolesAtTheEdge) {
   }
 }
 
+/// Copies flush with the frame's corners, of all parities of both sizes. No angle or size of the
+/// pyramid's levels is quite theirs, so images there are larger than what they show.
+TEST_P(PosePlacesTest, FlushWithCorners) {
+  const Texture texture(3, 3, 24);
+  for (const auto& [frame_size, size] : {std::pair(Size{160, 144}, Size{50, 40}),
+                                         {{151, 133}, {90, 33}},
+                                         {{141, 170}, {27, 86}},
+                                         {{154, 131}, {61, 60}}}) {
+    Bytes frame(frame_size);
+    for (int y = 0; y < frame_size.height; ++y)
+      for (int x = 0; x < frame_size.width; ++x)
+        frame.at(x, y) = static_cast<std::uint8_t>(std::clamp(texture(x, y), 0.0, 255.0));
+    for (const auto& [start, extent, least, largest] :
+         {std::tuple(-10.0, 20.0, 1.0, 1.0), {-3.0, 7.0, 0.83, 1.21}, {0.0, 360.0, 1.0, 1.0}})
+      for (int corner = 0; corner < 4; ++corner) {
+        const int left = corner % 2 * (frame_size.width - size.width),
+                  top = corner / 2 * (frame_size.height - size.height);
+        const Bytes copy = crop(frame, {left, top, size.width, size.height});
+        MatchSettings settings;
+        settings.poses.angle_start = start;
+        settings.poses.angle_extent = extent;
+        settings.poses.scale_min = least;
+        settings.poses.scale_max = largest;
+        SCOPED_TRACE(testing::Message() << "corner " << corner << ", " << size.width << " wide, "
+                                        << start << " degrees");
+        const auto peaks = match(frame, copy, settings);
+        ASSERT_EQ(peaks.size(), 1u);
+        EXPECT_NEAR(peaks[0].x, left, 0.05);
+        EXPECT_NEAR(peaks[0].y, top, 0.05);
+        EXPECT_GT(peaks[0].score, 0.99);
+      }
+  }
+}
+
 /// An edge on a faint texture: along it scores hardly fall, so beside the border, where places are
 /// whole pixels inside, least squares may begin more than a pixel away.
 TEST_P(PosePlacesTest, EdgesBesideTheBorder) {

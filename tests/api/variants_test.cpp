@@ -106,7 +106,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   many.correlate.rights = 8;
   ask_for_more<stage::Correlate>(many, tried);
   ask_for_more<stage::Blend>({ElementType::u8, {16, 16}, 16, 0.5f}, tried);
-  ask_for_more<stage::PyramidDown>({{16, 16}, 32, 16}, tried);
+  ask_for_more<stage::PyramidDown>({{32, 32}, {16, 16}, 32, 16}, tried);
   ask_for_more<stage::WarpTemplate>({{{16, 16}}, {}, {16, 16}, 1}, tried);
   ask_for_more<stage::LocalRescore>(
       {.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}}, tried);

@@ -32,6 +32,7 @@ inline xcorr::PoseChoice choice_of(const Case& c) {
   choice.far = 20;
   choice.wanted = 1 + c.left.height % 3;
   choice.margin = 0.25;
+  choice.before = c.left.height % 5;
   return choice;
 }
 

@@ -51,7 +51,7 @@ void choose(const PoseChoice& choice, const PoseSteps& steps, int level,
   }
   *to.count = static_cast<std::int32_t>(kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i)
-    to.candidates[i] = level > 0 ? one_level_down(kept[i]) : kept[i];
+    to.candidates[i] = level > 0 ? choice.one_level_down(kept[i]) : kept[i];
   if (level > 0) return;
   std::fill_n(to.starts, choice.most, RefinedPose{});
   for (std::size_t i = 0; i < kept.size(); ++i) to.starts[i] = start_of(kept[i], tables);

@@ -20,7 +20,12 @@ void pyramid_down_as(const stage::PyramidDown::Problem& p, const stage::PyramidD
   for (int y = 0; y < p.half.height; ++y)
     for (int x = 0; x < p.half.width; ++x) {
       double sum = 0;
-      for (int i = 0; i < 4; ++i) sum += row_of<T>(b.pixels, p.pitch, 2 * y + i / 2)[2 * x + i % 2];
+      for (int i = 0; i < 4; ++i)
+        sum += row_of<T>(
+            b.pixels, p.pitch,
+            std::clamp(
+                2 * y + i / 2 - p.before, 0,
+                p.image.height - 1))[std::clamp(2 * x + i % 2 - p.before, 0, p.image.width - 1)];
       const double mean = std::is_floating_point_v<T> ? sum / 4 : std::floor((sum + 2) / 4);
       row_of<T>(b.halved, p.half_pitch, y)[x] = static_cast<T>(mean);
     }

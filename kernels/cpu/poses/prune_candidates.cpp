@@ -36,7 +36,8 @@ void keep(const Problem& p, const Buffers& b, std::vector<Ranked>& ranked,
   const std::vector<PoseCandidate>& kept = chosen.kept();
   *to.count = static_cast<std::int32_t>(kept.size());
   if (p.level > 0) {
-    std::ranges::transform(kept, to.candidates, one_level_down);
+    std::ranges::transform(kept, to.candidates,
+                           [&](const PoseCandidate& c) { return p.choice.one_level_down(c); });
     return;
   }
   std::ranges::copy(kept, to.candidates);

@@ -2,6 +2,9 @@
 //
 // Pyramids on the CPU: a row of the result at a time.
 #include "stages/poses/pyramid_down.hpp"
+
+#include <algorithm>
+
 #include "cpu/common/common.hpp"
 
 namespace xcorr::cpu {
@@ -10,12 +13,18 @@ namespace {
 template <class T>
 void pyramid_down(const stage::PyramidDown::Problem& p, const stage::PyramidDown::Buffers& b) {
   constexpr int rows_at_a_time = 64;
+  // Between these all pixels are the image's.
+  const int first = std::min(p.before / 2, p.half.width),
+            last = std::clamp((p.image.width + p.before) / 2, first, p.half.width);
   tbb::parallel_for(tbb::blocked_range<int>(0, p.half.height, rows_at_a_time), [&](auto rows) {
     for (int y = rows.begin(); y < rows.end(); ++y) {
-      const T* upper = row_of<T>(b.pixels, p.pitch, 2 * y);
-      const T* lower = row_of<T>(b.pixels, p.pitch, 2 * y + 1);
+      const T *upper, *lower;
+      p.rows(b.pixels, y, upper, lower);
       T* to = row_of<T>(b.halved, p.half_pitch, y);
-      for (int x = 0; x < p.half.width; ++x) to[x] = pyramid_down_pixel(upper, lower, x);
+      int x = 0;
+      for (; x < first; ++x) to[x] = p.pixel(upper, lower, x);
+      for (; x < last; ++x) to[x] = pyramid_down_pixel(upper, lower, x - first);
+      for (; x < p.half.width; ++x) to[x] = p.pixel(upper, lower, x);
     }
   });
 }

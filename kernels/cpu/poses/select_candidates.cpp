@@ -42,7 +42,8 @@ Status launch(const stage::SelectCandidates::Problem& p, const Device&,
     return chosen.take(stage::SelectCandidates::candidate_of(key, p.cells(), b.sources));
   });
   *b.candidate_count = static_cast<std::int32_t>(chosen.kept().size());
-  std::ranges::transform(chosen.kept(), b.candidates, one_level_down);
+  std::ranges::transform(chosen.kept(), b.candidates,
+                         [&](const PoseCandidate& c) { return p.choice.one_level_down(c); });
   return {};
 }
 

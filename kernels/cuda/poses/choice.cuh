@@ -124,7 +124,7 @@ class PoseWalk {
     if (lane == 0) {
       kept_[done_] = one;
       if (is_apart) apart_[apart_count_] = one;
-      to.candidates[done_] = level_ > 0 ? one_level_down(one) : one;
+      to.candidates[done_] = level_ > 0 ? choice_.one_level_down(one) : one;
     }
     __syncwarp();
     ++done_;

@@ -17,9 +17,9 @@ __global__ void __launch_bounds__(threads_x* threads_y)
   if (x >= p.half.width) return;
   for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.half.height;
        y += gridDim.y * threads_y) {
-    const T* upper = row_of<T>(pixels, p.pitch, 2 * y);
-    const T* lower = row_of<T>(pixels, p.pitch, 2 * y + 1);
-    row_of<T>(halved, p.half_pitch, y)[x] = pyramid_down_pixel(upper, lower, x);
+    const T *upper, *lower;
+    p.rows(pixels, y, upper, lower);
+    row_of<T>(halved, p.half_pitch, y)[x] = p.pixel(upper, lower, x);
   }
 }
 

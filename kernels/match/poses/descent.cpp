@@ -50,6 +50,7 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
   choice.far = twice_at(largest, level);
   choice.wanted = settings.max_peaks;
   choice.margin = templ.slack(level) + (level > 0 ? coarse_margin : 0);
+  choice.before = PoseDescent::before_at(settings, level);
   return choice;
 }
 

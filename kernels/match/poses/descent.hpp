@@ -40,6 +40,19 @@ class PoseDescent {
   static ContrastRule contrast_at(const MatchSettings& settings, int level);
   /// How much of an image may lie outside the frame there, see stage::LocalRescore::Problem.
   static double overhang_at(const MatchSettings& settings, int level);
+  /// How far a level begins before the frame and ends behind it, in its pixels: there the frame's
+  /// outermost pixels go on, so that the images of a part at the edge, whose poses are not quite
+  /// its own and whose rectangles are rounded up, lie inside.
+  static int rim_at(const MatchSettings& settings, int level) {
+    // Half a pixel each for the angle, the size, the rectangle and its place. What may stick out
+    // anyway needs none.
+    constexpr int rim = 2;
+    return level > 0 && settings.overhang == 0 ? rim : 0;
+  }
+  /// By how many pixels of the level below it begins before that one.
+  static int before_at(const MatchSettings& settings, int level) {
+    return 2 * rim_at(settings, level) - rim_at(settings, level - 1);
+  }
 
   /// Which peaks of the images are enough for what is found to be the same, where full size is
   /// searched.

@@ -142,16 +142,15 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
       PoseTemplate::make(device_, t, planes_of(settings_), edges, range, region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
-  Size top_region = region_.size();
-  for (int level = 0; level < templ.grid().top(); ++level) top_region = half_of(top_region);
-  const auto seconds = pose_search_cost(templ, top_region, device_, settings_.budget, seconds_);
+  const int level = templ.grid().top();
+  const auto seconds =
+      pose_search_cost(templ, size_of_level(level), device_, settings_.budget, seconds_);
   if (!seconds.ok()) return seconds.status();
   seconds_ += seconds.value();
   auto images = templ.top_bank(stream);
   if (!images.ok()) return images.status();
-  const int level = templ.grid().top();
   while (static_cast<int>(pyramid_.size()) <= level)
-    pyramid_.push_back({{}, half_of(pyramid_.back().size)});
+    pyramid_.push_back({{}, size_of_level(static_cast<int>(pyramid_.size()))});
   MatchSettings coarse;
   coarse.match_on = settings_.match_on;
   coarse.method = settings_.method;
@@ -174,8 +173,10 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
                                        : PoseDescent::pruning_bound_at_full_size(templ, settings_),
                              PoseDescent::overhang_at(settings_, level), edges.made);
   if (!top.ok()) return top.status();
+  std::vector<Size> sizes;
+  for (const PyramidLevel& one : pyramid_) sizes.push_back(one.size);
   auto descent =
-      PoseDescent::make(device_, templ, top.value(), images.value(), sizes(), settings_, stream);
+      PoseDescent::make(device_, templ, top.value(), images.value(), sizes, settings_, stream);
   if (!descent.ok()) return descent.status();
   std::vector<PoseParts> poses;
   for (const PoseIndex pose : images.value().poses)
@@ -187,10 +188,12 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   return {};
 }
 
-std::vector<Size> PosePlan::sizes() const {
-  std::vector<Size> sizes;
-  for (const PyramidLevel& level : pyramid_) sizes.push_back(level.size);
-  return sizes;
+Size PosePlan::size_of_level(int level) const {
+  const auto length = [&](int of_frame) {
+    const int unit = 1 << level;
+    return (of_frame + unit - 1) / unit + 2 * PoseDescent::rim_at(settings_, level);
+  };
+  return {length(region_.width), length(region_.height)};
 }
 
 Status PosePlan::make_pyramid() {
@@ -203,7 +206,8 @@ Status PosePlan::make_pyramid() {
     made.rows.data = block.value().as<std::uint8_t>();
     halved_.push_back(std::move(block.value()));
   }
-  const auto variant = select_variant<stage::PyramidDown>({region_.size(), 0, 0, type_}, device_);
+  const auto variant =
+      select_variant<stage::PyramidDown>({region_.size(), size_of_level(1), 0, 0, type_}, device_);
   if (!variant.ok()) return variant.status();
   pyramid_down_ = variant.value();
   return {};
@@ -299,10 +303,10 @@ Status PosePlan::enqueue_search(Stream stream) {
           {nullptr, stream},
           from.rows.data + plane * from.rows.plane,
           halved_[level - 1].as<std::uint8_t>() + plane * to.rows.plane};
-      if (Status s = pyramid_down_->launch({to.size, from.rows.pitch, to.rows.pitch, type_},
-                                           device_, buffers, nullptr);
-          !s.ok())
-        return s;
+      const stage::PyramidDown::Problem halving{
+          from.size,     to.size, from.rows.pitch,
+          to.rows.pitch, type_,   PoseDescent::before_at(settings_, static_cast<int>(level))};
+      if (Status s = pyramid_down_->launch(halving, device_, buffers, nullptr); !s.ok()) return s;
     }
   }
   for (Search& search : searches_) {

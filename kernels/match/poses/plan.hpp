@@ -41,7 +41,7 @@ class PosePlan {
   Size region() const { return region_.size(); }
   const MatchSettings& settings() const { return settings_; }
   /// Whether the template lies wholly inside the searched region at some pose.
-  bool fits(std::uint32_t index) const { return !searches_[index].top.slots().empty(); }
+  bool fits(std::uint32_t index) const;
   /// Where an upright template of that size can lie in the frame.
   Rect places(Size size) const { return places_in(region_, size); }
   /// An estimate of how long a frame takes.
@@ -66,8 +66,8 @@ class PosePlan {
 
   Status add(const BankTemplate& t, Stream stream);
   Status make_pyramid();
-  /// The sizes of the pyramid's levels.
-  std::vector<Size> sizes() const;
+  /// Of a level of the pyramid.
+  Size size_of_level(int level) const;
   /// Whether all that a frame takes can be enqueued by a recording.
   bool can_be_recorded() const;
   Status make_window();

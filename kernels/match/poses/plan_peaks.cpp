@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From where the descent ended to peaks.
+// From where the descent ended to peaks, and whether there can be any.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -37,6 +37,28 @@ void settle(const PoseGrid& grid, const RefinedPose& refined, Pose& pose) {
 }
 
 }  // namespace
+
+bool PosePlan::fits(std::uint32_t index) const {
+  const Search& search = searches_[index];
+  if (settings_.overhang > 0) return !search.top.slots().empty();
+  const PoseGrid& grid = search.templ.grid();
+  const Size extent = grid.steps().extent;
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const double angle = 90 * quarter * degree;
+    const double off = std::remainder(grid.angle_in_range(angle) - angle, 360 * degree);
+    const auto [across, down] = quarter % 2 ? std::pair(extent.height, extent.width)
+                                            : std::pair(extent.width, extent.height);
+    const double scale = grid.scale(0, {});
+    if (std::abs(off) < 1e-9 && across * scale <= region_.width + 1e-6 &&
+        down * scale <= region_.height + 1e-6)
+      return true;
+  }
+  for (int angle = 0; angle < grid.angles(0); ++angle)
+    if (const WarpMap image = grid.map(0, {angle, 0});
+        image.width <= region_.width && image.height <= region_.height)
+      return true;
+  return false;
+}
 
 void PosePlan::collect(std::vector<Peak>& peaks) const {
   peaks.clear();

@@ -94,7 +94,8 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
   if (edges.made) made.leave_out_rim();
   made.masking_ = masking_of(t.mask, t.size);
-  if (Status s = choose_into(made.pyramid_down_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
+  if (Status s = choose_into(made.pyramid_down_, {t.size, half_of(t.size), 0, 0, t.type}, device);
+      !s.ok())
     return s;
   if (Status s = choose_into(made.warp_template_,
                              {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type, made.edges(0)},
@@ -163,9 +164,10 @@ Status PoseTemplate::load_plane(int plane, const MatrixView& pixels, Stream stre
     const stage::PyramidDown::Buffers buffers{{nullptr, stream},
                                               levels + pyramid_.begin_of(level) * element(),
                                               levels + pyramid_.begin_of(level + 1) * element()};
-    const std::int64_t row = pyramid_.size_of(level).width * element();
-    if (Status s = pyramid_down_->launch({half, row, half.width * element(), type_}, device_,
-                                         buffers, nullptr);
+    const Size image = pyramid_.size_of(level);
+    if (Status s = pyramid_down_->launch(
+            {image, half, image.width * element(), half.width * element(), type_}, device_, buffers,
+            nullptr);
         !s.ok())
       return s;
   }

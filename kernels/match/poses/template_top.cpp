@@ -24,32 +24,6 @@ std::vector<std::uint8_t> common_mask(const std::vector<std::uint8_t>& masks, st
   return common;
 }
 
-/// The upper left part of a mask.
-std::vector<std::uint8_t> part_of(const std::uint8_t* mask, int pitch, Size size) {
-  std::vector<std::uint8_t> part;
-  for (int y = 0; y < size.height; ++y)
-    part.insert(part.end(), mask + std::int64_t{y} * pitch,
-                mask + std::int64_t{y} * pitch + size.width);
-  return part;
-}
-
-/// The rectangle round all that counts.
-Rect counted_part(const std::vector<std::uint8_t>& mask, Size size) {
-  Rect part{size.width, size.height, 0, 0};
-  int right = 0, bottom = 0;
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x)
-      if (mask[std::int64_t{y} * size.width + x]) {
-        part.x = std::min(part.x, x);
-        part.y = std::min(part.y, y);
-        right = std::max(right, x + 1);
-        bottom = y + 1;
-      }
-  part.width = right - part.x;
-  part.height = bottom - part.y;
-  return part;
-}
-
 }  // namespace
 
 /// The images' sizes become that of the part in which something counts in all of them, if they
@@ -94,13 +68,14 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const Size size{maps[i].width, maps[i].height};
     std::vector<std::uint8_t> mask =
-        shared.value() ? common : part_of(masks.data() + i * each, most.width, size);
+        shared.value()
+            ? common
+            : part_of({masks.data() + i * each, each}, most.width, {0, 0, size.width, size.height});
     const auto counts = std::ranges::count(mask, 1);
     top.images.push_back(counts > 0 ? std::make_shared<Image>() : nullptr);
     if (counts == 0) continue;  // smaller than a pixel
     const Rect part = counted_part(mask, size);
-    mask =
-        part_of(mask.data() + std::int64_t{part.y} * size.width + part.x, size.width, part.size());
+    mask = part_of(mask, size.width, part);
     if (counts == std::ssize(mask)) mask.clear();
     Image& image = *top.images.back();
     const std::ptrdiff_t row = most.width * element();

@@ -28,6 +28,12 @@ struct Masking {
 /// Of a mask, dense; an empty one stands for one in which all pixels count.
 Masking masking_of(std::span<const std::uint8_t> mask, Size size);
 
+/// The rectangle round all that counts, of a mask that is not empty.
+Rect counted_part(std::span<const std::uint8_t> mask, Size size);
+
+/// A part of a mask whose rows have so many pixels.
+std::vector<std::uint8_t> part_of(std::span<const std::uint8_t> mask, int width, const Rect& part);
+
 /// The mask of the pixels round which, `inset` pixels in every direction, all count. An empty
 /// `mask` stands for one in which all do.
 std::vector<std::uint8_t> inset_mask(std::span<const std::uint8_t> mask, Size size, int inset);

@@ -138,12 +138,20 @@ struct LocalRescore {
 
   /// Of the image of a try. At the place where least squares led its centre lies within a quarter
   /// of a pixel of that, whatever the size at its angle: a column or a row more, in which nothing
-  /// counts, moves it by half a pixel. So the score is that of the place.
+  /// counts, moves it by half a pixel. So the score is that of the place. At full size what sticks
+  /// out of the frame by a pixel, as the rectangle round a pose that just fits may, is left out,
+  /// and as much on the other side.
   XCORR_HD static WarpMap map_of(const Problem& p, const Buffers& b, const Try& one) {
     WarpMap map = p.steps.map(p.level, one.pose, {b.angles, b.inverse_scales});
     if (p.refined) {
       map.width += (one.twice_x - (map.width - 1)) & 1;
       map.height += (one.twice_y - (map.height - 1)) & 1;
+    }
+    if (p.level == 0 && p.overhang < 0) {
+      const RescorePlace place{map.width, map.height, one.twice_x, one.twice_y};
+      const int farthest = p.refined ? 0 : reach;  // where least squares led is where it is
+      if (may_stick_out(place.left(), map.width, p.frame.width, farthest)) map.width -= 2;
+      if (may_stick_out(place.top(), map.height, p.frame.height, farthest)) map.height -= 2;
     }
     return map;
   }
@@ -153,6 +161,12 @@ struct LocalRescore {
   }
 
  private:
+  /// By a pixel, so far from the expected place at most.
+  XCORR_HD static bool may_stick_out(int from, int length, int frame, int farthest) {
+    const int to = from + length;
+    return length > 2 && from + farthest >= -1 && to - farthest <= frame + 1 &&
+           (from < farthest || to > frame - farthest);
+  }
   /// Makes a try of the pose and the place nearest to the refined ones.
   XCORR_HD static void settle(const PoseSteps& steps, const PoseTables& tables,
                               const RefinedPose& refined, Try& one) {

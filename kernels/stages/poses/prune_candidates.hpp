@@ -28,6 +28,8 @@ struct PoseChoice {
   double far = 0;
   int wanted = 1;
   double margin = 0;
+  /// By how many pixels of the level below this one begins before it, see PyramidDown.
+  int before = 0;
 
   /// Whether one is not kept, since `kept` is. `crowd`: of those asked about so far, in any order,
   /// how many are near.
@@ -40,6 +42,14 @@ struct PoseChoice {
   }
   XCORR_HD bool apart(const PoseCandidate& a, const PoseCandidate& b) const {
     return squared_distance(a, b) >= square_of(far);
+  }
+  /// What the next level of the pyramid knows as the same.
+  XCORR_HD PoseCandidate one_level_down(PoseCandidate c) const {
+    // The centre of pixel i lies at 2 i + 0.5 of the level below, less what is before it.
+    c.twice_x = 2 * (c.twice_x - before) + 1;
+    c.twice_y = 2 * (c.twice_y - before) + 1;
+    c.pose = PoseSteps::below(c.pose);
+    return c;
   }
 
  private:
@@ -60,15 +70,6 @@ inline constexpr double no_similarity = -2;
 /// Of a normed method.
 XCORR_HD inline double similarity_of(bool minimum, Polarity polarity, double score) {
   return minimum ? 1 - score : oriented(polarity, score);
-}
-
-/// What the next level of the pyramid knows as the same.
-XCORR_HD inline PoseCandidate one_level_down(PoseCandidate c) {
-  // The centre of pixel i lies at 2 i + 0.5 of the level below.
-  c.twice_x = 2 * c.twice_x + 1;
-  c.twice_y = 2 * c.twice_y + 1;
-  c.pose = PoseSteps::below(c.pose);
-  return c;
 }
 
 namespace stage {

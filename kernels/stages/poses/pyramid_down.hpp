@@ -2,7 +2,8 @@
 //
 // The stage pyramid_down: an image -> the next level of its pyramid, by means of 2 x 2 pixels.
 // Pixel i of a level covers pixels 2i and 2i + 1 of the one below, so its centre lies at 2i + 0.5
-// there.
+// there; or as much before, so that a level may begin before the image. Past the image its
+// outermost pixels go on.
 #pragma once
 
 #include "stages/common/rows.hpp"
@@ -34,11 +35,29 @@ struct PyramidDown {
   static constexpr const char* name = "pyramid_down";
 
   struct Problem {
+    Size image;
     Size half;                    ///< the result's
     std::int64_t pitch = 0;       ///< bytes from row to row of the image
     std::int64_t half_pitch = 0;  ///< of the result
     ElementType type = ElementType::u8;
+    int before = 0;  ///< the result begins so many pixels of the image before it; even
 
+    /// Which of so many pixels pixel i, counted from where the result begins, is.
+    XCORR_HD int inside(int i, int length) const {
+      i -= before;
+      return i < 0 ? 0 : i < length ? i : length - 1;
+    }
+    /// The two rows of a row of the result.
+    template <class T>
+    XCORR_HD void rows(const void* pixels, int y, const T*& upper, const T*& lower) const {
+      upper = row_of<T>(pixels, pitch, inside(2 * y, image.height));
+      lower = row_of<T>(pixels, pitch, inside(2 * y + 1, image.height));
+    }
+    template <class T>
+    XCORR_HD T pixel(const T* upper, const T* lower, int x) const {
+      const int left = inside(2 * x, image.width), right = inside(2 * x + 1, image.width);
+      return mean_of_four(upper[left], upper[right], lower[left], lower[right]);
+    }
     constexpr Features features() const { return feature_of(type); }
   };
 
@@ -49,8 +68,7 @@ struct PyramidDown {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("pixels", &Buffers::pixels,
-          matrices(p.type, {2 * p.half.width, 2 * p.half.height}, p.pitch, 0, 1));
+    visit("pixels", &Buffers::pixels, matrices(p.type, p.image, p.pitch, 0, 1));
     visit("halved", &Buffers::halved, matrices(p.type, p.half, p.half_pitch, 0, 1));
   }
 };
