@@ -65,7 +65,7 @@ auto floats_in(Bytes& bytes) {
 
 /// The largest pixel that counts may not be beyond these, unless it is 0: the products of the
 /// 11.9 million of a template are added up in single precision.
-constexpr float least_float = 1e-15F, greatest_float = 1e15F;
+constexpr float least_float = 1e-18F, greatest_float = 1e15F;
 
 /// The largest magnitude of pixels that count; infinite where one is not finite, which would be the
 /// end of every score.

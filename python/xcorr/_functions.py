@@ -52,7 +52,7 @@ def _is_matched(image: np.ndarray, template: np.ndarray, mask: np.ndarray | None
 def _is_moderate(template: np.ndarray) -> bool:
     """Whether products of its elements can be added up in single precision."""
     largest = float(np.abs(template).max())
-    return largest == 0 or 1e-15 <= largest <= 1e15
+    return largest == 0 or 1e-18 <= largest <= 1e15
 
 
 def _pixels(place: Any, array: np.ndarray, name: str) -> Any:

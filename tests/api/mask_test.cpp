@@ -230,8 +230,8 @@ TEST_P(MaskContract, FloatsOfAnyMagnitudeOrRefused) {
     std::ranges::transform(pattern.data, part.data.begin(), scale);
     const MatrixView views[] = {part.view()};
     const Status given = matcher->set_templates(views, {});
-    if (unit < 1e-15F || unit > 1e16F) {
-      EXPECT_NE(given.message().find("floats are matched from 1e-15 to 1e+15"), std::string::npos)
+    if (unit < 1e-18F || unit > 1e16F) {
+      EXPECT_NE(given.message().find("floats are matched from 1e-18 to 1e+15"), std::string::npos)
           << given.message();
       continue;
     }

@@ -223,7 +223,7 @@ class XCORR_API Matcher {
   /// size that share a mask are searched together, and their window sums are computed once.
   /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel, and
   /// for a pixel of f32 that counts but is not finite, or where the largest of them is beyond
-  /// [1e-15, 1e15] and not 0: products are added up in single precision. Frames are not looked at:
+  /// [1e-18, 1e15] and not 0: products are added up in single precision. Frames are not looked at:
   /// of other magnitudes than the template's they are matched by the normed methods alone.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
