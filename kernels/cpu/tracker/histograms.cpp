@@ -23,8 +23,9 @@ struct Counts {
 void count(const stage::ColorWindows& p, const std::uint8_t* const (&planes)[color_planes],
            const Cropping& window, const FilterShape& shape, Counts& counts) {
   const TargetRegions regions(shape);
-  for (int y = 0; y < window_size; ++y)
-    for (int x = 0; x < window_size; ++x) {
+  const auto [left, top, width, height] = regions.both();
+  for (int y = top; y < top + height; ++y)
+    for (int x = left; x < left + width; ++x) {
       const bool inner = regions.on_target(x, y);
       if (!inner && !regions.around(x, y)) continue;
       std::int32_t* const bins = inner ? counts.target : counts.around;

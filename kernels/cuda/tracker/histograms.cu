@@ -12,7 +12,7 @@ namespace {
 
 using namespace xcorr::tracker;
 
-constexpr int threads = 512, warps = threads / 32;
+constexpr int threads = 1024, warps = threads / 32;
 
 __global__ void __launch_bounds__(threads)
     update(stage::ColorWindows p, stage::HistogramUpdate::Buffers b) {
@@ -27,8 +27,9 @@ __global__ void __launch_bounds__(threads)
   const Cropping window = b.croppings[blockIdx.x];
   const TargetRegions regions(b.shapes[look.filter]);
   int all[2] = {};
-  for (int i = threadIdx.x; i < window_size * window_size; i += threads) {
-    const int x = i % window_size, y = i / window_size;
+  const Rect part = regions.both();
+  for (int i = threadIdx.x; i < part.width * part.height; i += threads) {
+    const int x = part.x + i % part.width, y = part.y + i / part.width;
     const bool inner = regions.on_target(x, y);
     if (!inner && !regions.around(x, y)) continue;
     atomicAdd(&counts[inner ? 0 : 1][p.bin_at(planes, window.nearest(x, y))], 1);

@@ -80,7 +80,15 @@ struct BinUpdate {
 class TargetRegions {
  public:
   XCORR_HD explicit TargetRegions(const FilterShape& shape)
-      : half_width_(shape.width * cell / 2), half_height_(shape.height * cell / 2) {}
+      : half_width_(shape.width * cell / 2), half_height_(shape.height * cell / 2) {
+    beyond_ = (half_width_ + half_height_) / 2;
+    left_ = first(half_width_ + beyond_), top_ = first(half_height_ + beyond_);
+  }
+
+  /// A part of the window with all of these pixels.
+  XCORR_HD Rect both() const {
+    return {left_, top_, window_size - 2 * left_, window_size - 2 * top_};
+  }
 
   XCORR_HD bool on_target(int x, int y) const {
     constexpr double inner_share = 0.8;  // of the box in each direction
@@ -88,15 +96,19 @@ class TargetRegions {
   }
   /// As far beyond its sides as the mean of half of these.
   XCORR_HD bool around(int x, int y) const {
-    const double beyond = (half_width_ + half_height_) / 2;
-    return (away(x) > half_width_ || away(y) > half_height_) && away(x) <= half_width_ + beyond &&
-           away(y) <= half_height_ + beyond;
+    return (away(x) > half_width_ || away(y) > half_height_) && away(x) <= half_width_ + beyond_ &&
+           away(y) <= half_height_ + beyond_;
   }
 
  private:
-  XCORR_HD static double away(int i) { return std::abs(i - (window_size - 1) / 2.0); }
+  static constexpr double middle = (window_size - 1) / 2.0;
+  XCORR_HD static double away(int i) { return std::abs(i - middle); }
+  XCORR_HD static int first(double reach) {
+    return reach < middle ? static_cast<int>(std::floor(middle - reach)) : 0;
+  }
 
-  double half_width_, half_height_;
+  double half_width_, half_height_, beyond_;
+  int left_, top_;
 };
 
 /// A box of a target's size in cells, for each shift of a window.
