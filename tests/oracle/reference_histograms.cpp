@@ -127,7 +127,7 @@ Status make_priors(const stage::ColorWindows& p, const Device&,
         if (i % grid >= left && i % grid < left + whole(shape.width) && i / grid >= top &&
             i / grid < top + whole(shape.height))
           sum += likelihood[i];
-      b.priors[std::int64_t{window} * cells + shift] =
+      b.color_priors[std::int64_t{window} * cells + shift] =
           static_cast<float>(0.4 * separation * sum / (whole(shape.width) * whole(shape.height)));
     }
   }

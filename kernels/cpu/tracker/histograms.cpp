@@ -88,7 +88,7 @@ Status make_priors(const stage::ColorWindows& p, const Device&,
       }
     }
     const double weight = weight_of_sum(known, shape);
-    float* const priors = b.priors + std::int64_t{window} * cells;
+    float* const priors = b.color_priors + std::int64_t{window} * cells;
     for (int i = 0; i < cells; ++i)
       priors[i] = static_cast<float>(weight * sums.sum(ShiftedBox(shape, i % grid, i / grid)));
   });

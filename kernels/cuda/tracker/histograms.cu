@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   const FilterShape& shape = b.shapes[look.filter];
   const double weight = weight_of_sum(known, shape);
-  float* const priors = b.priors + std::int64_t{blockIdx.x} * cells;
+  float* const priors = b.color_priors + std::int64_t{blockIdx.x} * cells;
   for (int i = threadIdx.x; i < cells; i += threads)
     priors[i] = static_cast<float>(weight * sums.sum(ShiftedBox(shape, i % grid, i / grid)));
 }

@@ -230,14 +230,15 @@ struct HistogramPrior {
     const tracker::ColorHistograms* histograms = nullptr;
     /// [window][shift]: how likely the target's box is there, the less the more its colours are
     /// around it, too.
-    float* priors = nullptr;
+    float* color_priors = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     ColorWindowBuffers::arguments<Buffers>(p, visit);
     visit("histograms", &Buffers::histograms, records<tracker::ColorHistograms>(p.filters));
-    visit("priors", &Buffers::priors, records<float>(std::int64_t{p.windows} * tracker::cells));
+    visit("color_priors", &Buffers::color_priors,
+          records<float>(std::int64_t{p.windows} * tracker::cells));
   }
 };
 

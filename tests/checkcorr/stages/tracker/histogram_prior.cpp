@@ -14,7 +14,7 @@ class HistogramPriorTest final : public StageTest<xcorr::stage::HistogramPrior> 
     return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
-    compare_floats(comparison, t.scenario.values, got, "priors", 1e-5, looked_at);
+    compare_floats(comparison, t.scenario.values, got, "color_priors", 1e-5, looked_at);
   }
 } const histogram_prior_test;
 
