@@ -113,30 +113,30 @@ Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* res
   return ask(kept_, seen, 0, response_peaks);
 }
 
+stage::ColorWindowBuffers FilterStore::color_windows(const SeenColors& colors,
+                                                     const tracker::Look* looks,
+                                                     const tracker::Cropping* croppings) const {
+  const auto& planes = colors.planes;
+  return {
+      {}, planes[0], planes[1], planes[2], looks, croppings, shapes_.as<tracker::FilterShape>()};
+}
+
 Status FilterStore::teach_colors(const SeenColors& colors, const tracker::Look* looks,
                                  const tracker::Cropping* croppings, int windows,
                                  double* likeness) {
-  const auto& [part, layout, planes] = colors;
   auto* const histograms = histograms_.as<tracker::ColorHistograms>();
   return histogram_update_->launch(
-      {windows, count_, part, layout}, device_,
-      {{{}, planes[0], planes[1], planes[2], looks, croppings, shapes_.as<tracker::FilterShape>()},
-       histograms,
-       histograms,
-       likeness},
-      nullptr);
+      {windows, count_, colors.part, colors.layout}, device_,
+      {color_windows(colors, looks, croppings), histograms, histograms, likeness}, nullptr);
 }
 
 Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,
                                 const tracker::Cropping* croppings, int windows) {
-  const auto& [part, layout, planes] = colors;
   prior_count_ = windows;
-  return histogram_prior_->launch(
-      {windows, count_, part, layout}, device_,
-      {{{}, planes[0], planes[1], planes[2], looks, croppings, shapes_.as<tracker::FilterShape>()},
-       histograms_.as<tracker::ColorHistograms>(),
-       priors_.as<float>()},
-      nullptr);
+  return histogram_prior_->launch({windows, count_, colors.part, colors.layout}, device_,
+                                  {color_windows(colors, looks, croppings),
+                                   histograms_.as<tracker::ColorHistograms>(), priors_.as<float>()},
+                                  nullptr);
 }
 
 Status FilterStore::ask(const Block& filters, const SeenWindows& seen, int priors,

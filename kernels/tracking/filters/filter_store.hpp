@@ -40,6 +40,8 @@ class FilterStore {
   Status ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
 
  private:
+  stage::ColorWindowBuffers color_windows(const SeenColors& colors, const tracker::Look* looks,
+                                          const tracker::Cropping* croppings) const;
   Status ask(const Block& filters, const SeenWindows& seen, int priors,
              tracker::ResponsePeak* response_peaks);
 
