@@ -9,7 +9,7 @@
 # What is needed, on Debian 12 and as root:
 #
 #   dpkg --add-architecture arm64 && apt-get update
-#   apt-get install crossbuild-essential-arm64 qemu-user-static {libhwy,libkissfft,libtbb,libgtest}-dev:arm64
+#   apt-get install crossbuild-essential-arm64 qemu-user-static pkgconf:arm64 {libhwy,libkissfft,libtbb,libgtest}-dev:arm64
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

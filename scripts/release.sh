@@ -5,9 +5,10 @@
 #
 #   scripts/release.sh [STEP...]     source packages wheels sums try-packages try-wheel try-source; all unless named
 #
-# It comes to lie in build-release/VERSION: the source archive, Debian packages, wheels (with CUDA too where nvcc is)
-# and SHA256SUMS. Packages and wheels are made of the archive, not of the checkout. Each try has a fresh Debian 12 below
-# build-release, by debootstrap and chroot, for which one must be root; its Debian is fetched once.
+# It comes to lie in build-release/VERSION: the source archive, Debian packages, wheels (with CUDA too where nvcc is, for
+# aarch64 where its cross compiler is) and SHA256SUMS. Packages and wheels are made of the archive, not of the checkout.
+# Each try has a fresh Debian 12 below build-release, by debootstrap and chroot, for which one must be root; its Debian is
+# fetched once.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -52,7 +53,7 @@ make_wheels() {
   local kind
   unpack
   rm -f "$out"/*.whl
-  for kind in cpu $(have_nvcc && echo cuda); do
+  for kind in cpu $(have_nvcc && echo cuda) $(command -v aarch64-linux-gnu-g++ >/dev/null && echo aarch64); do
     "$work/tree/$name/scripts/wheel.sh" "$kind"
     mkdir -p "$out/$kind"
     mv "$work/tree/$name/build-wheel/$kind"/*.whl "$out/$kind"
