@@ -70,7 +70,7 @@ SharedImage masked(const LoadedImage& image, const Masking& masking,
   if (counted == 0) {
     reason = name_of(masking) + " leaves no pixel of it";
     if (!masking.file && masking.kind == MaskKind::alpha)
-      reason += ": those count whose alpha is 128 or more, with mask=none all do";
+      reason += ": it is transparent everywhere, with mask=none all of it counts";
   } else if (!xcorr::is_on_edges(match.match_on) && xcorr::info(match.method).centred &&
              flattens(*changed)) {
     reason =

@@ -4,11 +4,14 @@
 // or 16 bits. That neither rounds nor converts, so masks are exact in every format.
 #include "matching/masks.h"
 
+#include <algorithm>
+
 namespace cudaxcorr {
 namespace {
 
-template <class Component, class Counts>
-Mask mask_of(const MappedFrame& image, const Counts& counts) {
+/// \param value_of  of an unpacked pixel, the byte of the mask
+template <class Component, class Value>
+Mask mask_of(const MappedFrame& image, const Value& value_of) {
   const GstVideoFrame& frame = image.frame;
   const GstVideoFormatInfo* format = frame.info.finfo;
   const int width = GST_VIDEO_FRAME_WIDTH(&frame);
@@ -19,7 +22,7 @@ Mask mask_of(const MappedFrame& image, const Counts& counts) {
     format->unpack_func(format, GST_VIDEO_PACK_FLAG_NONE, row.data(), frame.data, frame.info.stride,
                         0, image.visible.y + y, width);
     for (int x = 0; x < image.visible.w; ++x)
-      mask.push_back(counts(&row[static_cast<std::size_t>(image.visible.x + x) * 4]));
+      mask.push_back(value_of(&row[static_cast<std::size_t>(image.visible.x + x) * 4]));
   }
   return mask;
 }
@@ -28,24 +31,31 @@ const GstVideoFormatInfo* unpacked_format(const MappedFrame& image) {
   return gst_video_format_get_info(image.frame.info.finfo->unpack_format);
 }
 
-template <class Counts>
-Mask mask_of(const MappedFrame& image, const Counts& counts) {
+template <class Value>
+Mask mask_of(const MappedFrame& image, const Value& value_of) {
   return GST_VIDEO_FORMAT_INFO_BITS(unpacked_format(image)) == 8
-             ? mask_of<std::uint8_t>(image, counts)
-             : mask_of<std::uint16_t>(image, counts);
+             ? mask_of<std::uint8_t>(image, value_of)
+             : mask_of<std::uint16_t>(image, value_of);
 }
 
-/// Of an unpacked pixel: the upper half of what its type holds.
+constexpr int opaque = 128;
+
+/// Of an unpacked pixel, 0 to 255.
 template <class Component>
-bool is_opaque(const Component* pixel) {
-  return pixel[0] >> (8 * sizeof(Component) - 1) != 0;
+std::uint8_t alpha_of(const Component* pixel) {
+  return pixel[0] >> (8 * sizeof(Component) - 8);
 }
 
 }  // namespace
 
 Mask opaque_pixels(const MappedFrame& image) {
   if (!GST_VIDEO_INFO_HAS_ALPHA(&image.frame.info)) return {};
-  return mask_of(image, [](const auto* pixel) { return is_opaque(pixel); });
+  Mask alpha = mask_of(image, [](const auto* pixel) { return alpha_of(pixel); });
+  int most = 0;
+  for (const int value : alpha) most = std::max(most, value);
+  const int least = most >= opaque ? opaque : (most + 1) / 2;
+  for (std::uint8_t& value : alpha) value = value > 0 && value >= least;
+  return alpha;
 }
 
 Mask bright_pixels(const MappedFrame& image) {
@@ -57,7 +67,7 @@ Mask bright_pixels(const MappedFrame& image) {
     const auto is_brighter = [&](int i) { return pixel[1 + i] > black[i]; };
     bool bright = false;
     for (int i = 0; i < colours; ++i) bright |= is_brighter(i);
-    return bright && is_opaque(pixel);
+    return bright && alpha_of(pixel) >= opaque;
   });
 }
 

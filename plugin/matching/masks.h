@@ -18,7 +18,8 @@ using Mask = std::vector<std::uint8_t>;
 
 enum class MaskKind { none, alpha, disc };
 
-/// Where the alpha of raw video in host memory is at least 128 of 255; without alpha everywhere.
+/// Where the alpha of raw video in host memory is at least 128 of 255 or, if it is so nowhere, at
+/// least half of its largest, as of a logo that a channel blends in; without alpha everywhere.
 Mask opaque_pixels(const MappedFrame& image);
 
 /// Where raw video in host memory is neither black nor transparent.

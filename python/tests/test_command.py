@@ -139,6 +139,10 @@ def test_transparent_pixels_do_not_count(folder, capsys):
     Image.fromarray(part).save(folder / "part.tga")
     _, out, _ = find(capsys, folder, folder / "first.png", "--format", "json")
     assert json.loads(out)["matches"][0]["score"] == 1
+    part[..., 3] //= 3  # nowhere opaque: half of the largest decides
+    Image.fromarray(part).save(folder / "part.tga")
+    _, out, _ = find(capsys, folder, folder / "first.png", "--format", "json")
+    assert json.loads(out)["matches"][0]["score"] == 1
     part[..., 3] = 0
     Image.fromarray(part).save(folder / "part.tga")
     status, _, err = find(capsys, folder, folder / "first.png")

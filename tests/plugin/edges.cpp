@@ -65,6 +65,26 @@ ELEMENT_TEST(glyphs_of_one_color) {
   assert_at(found.peaks[0], 9, 30);
 }
 
+/// A third of its white over a ground that rises, as a channel's logo, whose alpha has a soft rim.
+ELEMENT_TEST(logos_of_soft_alpha) {
+  constexpr int size = 26, x = 40, y = 18;
+  Gray alpha = disc_of(size, size, 0, 30, 0), frame(width, height);
+  paste(alpha, Gray(size, size, 89), disc_of(size, size, 2), 0, 0);
+  for (int v = 0; v < height; ++v)
+    for (int u = 0; u < width; ++u) frame.at(u, v) = static_cast<std::uint8_t>(40 + u / 2 + v / 3);
+  for (int v = 0; v < size; ++v)
+    for (int u = 0; u < size; ++u) {
+      const int share = alpha.at(u, v), ground = frame.at(x + u, y + v);
+      frame.at(x + u, y + v) =
+          static_cast<std::uint8_t>((share * 255 + (255 - share) * ground) / 255);
+    }
+  Finder finder("match-on=edges threshold=0.7 max-peaks=3 subpixel=none template=" +
+                save(Gray(size, size, 255), alpha, "logo.png"));
+  const Found found = finder.find(frame);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], x, y);
+}
+
 /// A warning says so, what was set before stays and frames flow on.
 ELEMENT_TEST(without_edges) {
   Finder finder("match-on=edges threshold=0.8 subpixel=none template=" + part());

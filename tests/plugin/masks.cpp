@@ -40,6 +40,14 @@ ELEMENT_TEST(alpha_on_clutter) {
   assert_misled(finder, scene);
 }
 
+/// Then half of the largest decides.
+ELEMENT_TEST(alpha_that_is_nowhere_opaque) {
+  const RoundPart scene;
+  const Gray alpha = disc_of(scene.size, scene.size, 0, 61, 30);
+  Finder finder(search + "template=" + save(scene.cut, alpha, "part.png"));
+  assert_found_at(only(finder.find(scene.frame())), scene.x, scene.y);
+}
+
 ELEMENT_TEST(a_file_on_clutter) {
   const RoundPart scene;
   const std::string file = save(disc_of(scene.size, scene.size, 0, 1), "mask.png");

@@ -69,11 +69,12 @@ def read_template(path: pathlib.Path, in_color: bool) -> tuple[np.ndarray, np.nd
         with pillow.open(path) as image:
             if image.mode not in ("LA", "RGBA", "PA") and "transparency" not in image.info:
                 return pixels, None
-            mask = np.asarray(image.convert("RGBA"))[..., 3] >= 128
+            alpha = np.asarray(image.convert("RGBA"))[..., 3]
     except Exception as error:  # decoders raise all kinds of them for damaged files
         raise Unreadable(named(path, error)) from None
-    if not mask.any():
+    if not alpha.any():
         raise Unreadable(f"{path}: it is transparent everywhere, so no pixel counts")
+    mask = (alpha > 0) & (alpha >= min(128, (int(alpha.max()) + 1) // 2))
     return pixels, None if mask.all() else mask
 
 
