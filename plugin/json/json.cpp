@@ -88,10 +88,11 @@ const FieldProperties<Settings>& properties() {
       Rows::text("location", "Location", "File to write, emptied first (none: standard output)",
                  XCORR_AT(location), ready),
       Rows::choice("format", "Format", "What is written", format_type(), XCORR_AT(format), ready),
-      Rows::flag("changes", "Changes",
-                 "Write which labels come and go instead of peaks, and pass on only the first and the "
-                 "last frames that show them",
-                 XCORR_AT(changes), ready),
+      Rows::flag(
+          "changes", "Changes",
+          "Write which labels come and go instead of peaks, and pass on only the first and the "
+          "last frames that show them",
+          XCORR_AT(changes), ready),
   };
   return table;
 }

@@ -174,7 +174,8 @@ Structure changed_result_of(GstBuffer* buffer, const LabelChange& change) {
         result,
         [](GQuark name, const GValue* value, gpointer to) -> gboolean {
           static const GQuark peaks = g_quark_from_static_string("peaks");
-          if (name != peaks) gst_structure_id_set_value(static_cast<GstStructure*>(to), name, value);
+          if (name != peaks)
+            gst_structure_id_set_value(static_cast<GstStructure*>(to), name, value);
           return TRUE;
         },
         changed.get());

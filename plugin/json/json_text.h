@@ -32,9 +32,8 @@ std::vector<JsonMember> json_members(std::initializer_list<const GstStructure*> 
 inline constexpr int schema_version = 1;
 
 /// What is known of a frame: `schema`, its times in that segment, `field` with the fields of the
-/// meta of cudaxcorrfield, and those of the meta of cudaxcorr, as far as it has them; `peaks` in any
-/// case.
-/// docs/results.schema.json describes it.
+/// meta of cudaxcorrfield, and those of the meta of cudaxcorr, as far as it has them; `peaks` in
+/// any case. docs/results.schema.json describes it.
 std::string frame_text(const GstSegment& segment, GstBuffer* buffer);
 
 /// The same with the labels that came and left in the place of the peaks, which take most of the

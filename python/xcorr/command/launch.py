@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pipelines of gst-launch-1.0 whose frames are read here: a line of xcorrjson each and, if asked for, a block of bytes."""
+"""Pipelines of gst-launch-1.0 whose frames are read here: a line of xcorrjson each and, if asked for, blocks of bytes."""
 from __future__ import annotations
 
 import os
@@ -31,36 +31,50 @@ def check_gstreamer() -> None:
 
 
 class _Pipe:
-    """Reads from a pipe of its own, never longer than a time limit. `writer` is for the other process."""
+    """Reads from a pipe of its own, never longer than a time limit. `writer` is for the other process, which must not
+    wait for ever with what it writes to the pipe `beside`."""
 
-    def __init__(self) -> None:
+    def __init__(self, beside: _Pipe | None = None) -> None:
         self._reader, self.writer = os.pipe()
-        self._buffer = b""
+        self._buffer = bytearray()
+        self._beside = beside
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._reader, selectors.EVENT_READ)
+        for pipe in (self, beside) if beside else (self,):
+            self._selector.register(pipe._reader, selectors.EVENT_READ, pipe)
 
-    def _fill(self, patience: float | None) -> bool:
-        """False at the end. Raises TimeoutError."""
-        if not self._selector.select(patience):
-            raise TimeoutError
+    def _read(self) -> bool:
         more = os.read(self._reader, 1 << 20)
         self._buffer += more
         return bool(more)
 
+    def _fill(self, patience: float | None) -> bool:
+        """False at the end. Raises TimeoutError."""
+        ready = [key.data for key, _ in self._selector.select(patience)]
+        if not ready:
+            raise TimeoutError
+        if self._beside in ready and not ready[ready.index(self._beside)]._read():
+            self._selector.unregister(self._beside._reader)
+        return self not in ready or self._read()
+
     def line(self, patience: float | None) -> bytes:
         """Empty at the end."""
-        while b"\n" not in self._buffer:
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
             if not self._fill(patience):
                 return b""
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
+        return self._taken(end + 1)
 
     def block(self, size: int, patience: float | None) -> bytes:
         while len(self._buffer) < size:
             if not self._fill(patience):
                 return b""
-        block, self._buffer = self._buffer[:size], self._buffer[size:]
-        return block
+        return self._taken(size)
+
+    def _taken(self, size: int) -> bytes:
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return taken
 
     def close(self) -> None:
         self._selector.close()
@@ -93,14 +107,15 @@ class _Words:
 
 
 def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *, first: float | None = None,
-           stall: float | None = None, block: int = 0) -> Iterator[tuple[str, bytes]]:
-    """Of each frame the line, and the bytes that follow it.
+           stall: float | None = None, block: int = 0) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Of each frame the line, and what reads the next block of that many bytes; it is for who reads to know by the line
+    how many follow. With blocks an empty line comes last: a further block may have come at the end, else it is empty.
 
     `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises Unreadable,
     with `source`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
     """
-    lines = _Pipe()
     blocks = _Pipe() if block else None
+    lines = _Pipe(blocks)
     writers = [pipe.writer for pipe in (lines, blocks) if pipe]
     process = subprocess.Popen(words_of(lines.writer, blocks.writer if blocks else None), pass_fds=writers, text=True,
                                errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -109,10 +124,16 @@ def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *,
         os.close(writer)
     words = _Words(process.stdout)
     patience = first
+
+    def next_block() -> bytes:
+        return blocks.block(block, patience) if blocks else b""
+
     try:
         while line := lines.line(patience):
             patience = stall
-            yield line.decode(), blocks.block(block, patience) if blocks else b""
+            yield line.decode(), next_block
+        if blocks:
+            yield "", next_block
         if process.wait(patience):
             raise Unreadable(f"{source}: {words.reason()}")
     except (TimeoutError, subprocess.TimeoutExpired):
