@@ -29,15 +29,19 @@ WIDTH, HEIGHT = 1920, 1080
 PARTS = 5
 LEAST_CONTRAST = 15  # gray levels; noise has 20 before it is blurred, 2 after it
 COMMAND = """
-import sys, unittest.mock
+import argparse, sys, types, unittest.mock
 folder = sys.argv.pop(1)
 try:
     import xcorr
 except ImportError:  # where it is not installed: `xcorr watch` works by the element and needs no compiled module
-    sys.path.insert(0, folder)
-    sys.modules['xcorr._xcorr'] = unittest.mock.MagicMock(methods=('ccoeff-normed',), version='0')
-from xcorr.command.main import main
-sys.exit(main(sys.argv[1:]))
+    sys.modules['xcorr'] = package = types.ModuleType('xcorr')
+    package.__path__ = [folder]
+    sys.modules['xcorr._xcorr'] = unittest.mock.MagicMock(methods=('ccoeff-normed',))
+from xcorr.command import watch
+parser = argparse.ArgumentParser()
+watch.add_to(parser.add_subparsers())
+options = parser.parse_args()
+sys.exit(options.run(options))
 """
 
 
@@ -170,11 +174,11 @@ def watch(folder, options, _):
     file, length = make_recording(folder, options, options.watch)
     templates = cut_templates(folder, file, options)
     alone = decoded_alone(file)
-    report = folder / 'report.json' if options.report else None
     begin = time.monotonic()
-    done = subprocess.run([sys.executable, '-c', COMMAND, SOURCE / 'python', 'watch', file, '--templates', templates, '--format',
-                           'json', '--threshold', '0.8', '--device', options.backend,
-                           *(['--report', report] if report else [])], check=True, text=True, stdout=subprocess.PIPE)
+    words = ['watch', file, '--templates', templates, '--format', 'json', '--threshold', '0.8', '--device', options.backend]
+    done = subprocess.run([sys.executable, '-c', COMMAND, SOURCE / 'python/xcorr', *words,
+                           *(['--report', folder / 'report.json'] if options.report else [])],
+                          check=True, text=True, stdout=subprocess.PIPE)
     watched = time.monotonic() - begin
     frame = 1 / options.rate
     told = {(event['label'], event['event'], round(event['at'] / frame))
@@ -212,7 +216,8 @@ def main():
         element = ['cudaxcorr', f'backend={options.backend}', f'templates-dir={folder}/templates', 'threshold=0.9',
                    'subpixel=none', 'events=true', 'post-messages=false', 'attach-roi-meta=false',
                    f'match-on={options.match_on}', f'async-depth={options.async_depth}']
-        for wanted, measure in (options.frames, cost), (options.live, live), (options.recording, recording), (options.watch, watch):
+        for wanted, measure in ((options.frames, cost), (options.live, live), (options.recording, recording),
+                                (options.watch, watch)):
             if wanted:
                 measure(folder, options, element)
 
