@@ -13,7 +13,7 @@ import pytest
 
 from conftest import needs_the_element, noise
 from xcorr.command import reports, watch
-from xcorr.command.main import main
+from xcorr.command.main import main, parser
 from xcorr.field.images import Unreadable
 
 Image = pytest.importorskip("PIL.Image")
@@ -220,6 +220,20 @@ def test_bad_input(screen, capsys):
                         ([clip, "--templates", pictures, "--expect", folder / "none"], "No such file")):
         status, _, err = run(capsys, *words)
         assert status == 2 and text in err and "Traceback" not in err, err
+
+
+@pytest.mark.parametrize("downloads", [True, False])
+def test_frames_stay_in_a_gpu_s_memory(monkeypatch, downloads):
+    monkeypatch.setattr(watch, "has_element", lambda name: downloads and name == "cudadownload")
+
+    def words(*arguments):
+        return watch.words_of(parser().parse_args(["watch", *arguments, "--templates", "t"]), 3, 4)
+
+    made = words("one.mp4")
+    after = made[made.index("xcorrjson"):]
+    assert ("cudadownload" in made) == downloads and "changes=true" in after
+    assert after[after.index("!") + 1] == ("cudadownload" if downloads else "videoscale")  # alone what has changed gets there
+    assert "async-depth=4" in made and "async-depth=4" not in words("rtsp://camera") + words("0")
 
 
 def test_a_source_that_stalls(screen, capsys, monkeypatch):

@@ -52,7 +52,7 @@ class _Pipe:
         ready = [key.data for key, _ in self._selector.select(patience)]
         if not ready:
             raise TimeoutError
-        if self._beside in ready and not ready[ready.index(self._beside)]._read():
+        if self._beside and self._beside in ready and not self._beside._read():
             self._selector.unregister(self._beside._reader)
         return self not in ready or self._read()
 
