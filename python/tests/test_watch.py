@@ -194,6 +194,10 @@ def test_a_recording(screen, capsys):
     pictures_told = [each[which] for each in told["intervals"] for which in ("first-frame", "last-frame")]
     assert len(set(pictures_told)) == 3 and all(pictures_told)  # frames 20 to 29 are alike
     assert "menu" in Page((folder / "report.html").read_text()).text
+    assert run(capsys, *words, "--for", "1", "--report", folder / "short.json")[0] == 0
+    told = json.loads((folder / "short.json").read_text())
+    assert told["frames"] == 26 and [(each["last"], bool(each["last-frame"])) for each in told["intervals"]] == [
+        (None, True), (None, True)]
     (folder / "expected.txt").write_text("logo within 0.3 s\n")
     status, out, err = run(capsys, *words, "--expect", folder / "expected.txt", "--format", "json")
     assert status == 1 and "logo: did not appear within 0.3 s" in err

@@ -6,12 +6,17 @@ import os
 import re
 import selectors
 import shutil
+import signal
 import subprocess
 import threading
+import time
 from typing import Any, Callable, Iterator, Sequence
 
 from ..field.images import Unreadable, say
 from .pipeline import environment
+
+#: s, the most that is waited for the end of a stream that is ended.
+END = 2
 
 
 def has_element(name: str) -> bool:
@@ -107,9 +112,12 @@ class _Words:
 
 
 def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *, first: float | None = None,
-           stall: float | None = None, block: int = 0) -> Iterator[tuple[str, Callable[[], bytes]]]:
+           stall: float | None = None, block: int = 0,
+           enough: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Of each frame the line, and what reads the next block of that many bytes; it is for who reads to know by the line
     how many follow. With blocks an empty line comes last: a further block may have come at the end, else it is empty.
+
+    Once there is `enough` the stream is ended (which takes the option -e); the frames that are on their way still come.
 
     `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises Unreadable,
     with `source`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
@@ -123,20 +131,31 @@ def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *,
     for writer in writers:
         os.close(writer)
     words = _Words(process.stdout)
-    patience = first
+    patience, deadline = first, None  # until when the stream has to end
 
     def next_block() -> bytes:
-        return blocks.block(block, patience) if blocks else b""
+        """Empty where none comes: then no line does."""
+        try:
+            return blocks.block(block, patience) if blocks else b""
+        except TimeoutError:
+            return b""
 
     try:
         while line := lines.line(patience):
             patience = stall
             yield line.decode(), next_block
+            if deadline is None and enough():
+                deadline = time.monotonic() + END
+                process.send_signal(signal.SIGINT)
+            if deadline is not None and (patience := deadline - time.monotonic()) <= 0:
+                return
         if blocks:
             yield "", next_block
-        if process.wait(patience):
+        if process.wait(patience) and deadline is None:
             raise Unreadable(f"{source}: {words.reason()}")
     except (TimeoutError, subprocess.TimeoutExpired):
+        if deadline is not None:
+            return
         raise Unreadable(f"{source}: no frame has come for {patience:g} s") from None
     finally:
         process.terminate()

@@ -95,7 +95,7 @@ def words_of(options: argparse.Namespace, lines: int, thumbnails: int | None) ->
         end = [*(["cudadownload", "!"] if has_element("cudadownload") else []), "videoscale", "!", "videoconvert", "!",
                f"video/x-raw,format=RGB,width={width},height={height},pixel-aspect-ratio=1/1", "!", "fdsink",
                f"fd={thumbnails}", "sync=false"]
-    return ["gst-launch-1.0", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4", "!",
+    return ["gst-launch-1.0", "-e", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4", "!",
             *element, "!", *writer(lines), "changes=true", "!", *end]
 
 
@@ -122,7 +122,7 @@ class Watch:
         report, now = self.report, line["running-time"]
         if self._begin is None:
             self._begin = now
-        self._see(line, now, thumbnail)
+        self.see(line, thumbnail)
         report.frames += 1
         report.seconds = self.seconds(now) or report.seconds
         report.size = line.get("frame-width", 0), line.get("frame-height", 0)
@@ -134,7 +134,7 @@ class Watch:
         return [event | {"at": self.seconds(event["first-running-time" if event["event"] == "appeared"
                                                   else "last-running-time"])} for event in line.get("events", ())]
 
-    def _see(self, line: dict[str, Any], now: int | None, thumbnail: Callable[[], bytes]) -> None:
+    def see(self, line: dict[str, Any], thumbnail: Callable[[], bytes]) -> None:
         """Frames have a thumbnail where labels come or go, and the first one has: as xcorrjson passes them on."""
         came, left = line["came"], line["left"]
         if left and not self._had_one:
@@ -145,7 +145,7 @@ class Watch:
         has_one = bool(came) or not self.report.frames
         current = thumbnail() if has_one else b""
         for label in came:
-            self._starts[label] = now, current
+            self._starts[label] = line["running-time"], current
         if line.get("analysed"):
             self._before, self._had_one = current, has_one
 
@@ -208,19 +208,24 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     report = Report(options.input, options.templates, read_expectations(options.expect))
     check_gstreamer()
+
+    def enough() -> bool:
+        decided = bool(report.expectations) and all(each.met is not None for each in report.expectations)
+        return is_live(options.input) and decided or bool(options.seconds) and report.seconds >= options.seconds
+
     watch, begun, last = Watch(report), time.time(), b""
     try:
         size = 3 * THUMBNAIL[0] * THUMBNAIL[1] if options.report else 0
         for line, thumbnail in frames(lambda *descriptors: words_of(options, *descriptors), options.input,
-                                      first=max(options.stall, FIRST), stall=options.stall, block=size):
+                                      first=max(options.stall, FIRST), stall=options.stall, block=size, enough=enough):
             if not line:
                 last = thumbnail()
                 continue
+            if enough():  # for the pictures of what is still there
+                watch.see(json.loads(line), thumbnail)
+                continue
             for event in watch.take(json.loads(line), thumbnail):
                 print(json.dumps(event) if options.format == "json" else text_of(event), flush=True)
-            decided = report.expectations and all(each.met is not None for each in report.expectations)
-            if (is_live(options.input) and decided) or (options.seconds and report.seconds >= options.seconds):
-                break
     except Unreadable as error:
         report.error = str(error)
     except KeyboardInterrupt:
