@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 import time
-from typing import Any, Callable, Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 from ..field.images import Unreadable, say
 from .pipeline import environment
@@ -89,19 +89,20 @@ class _Pipe:
 class _Words:
     """What gst-launch-1.0 says: warnings go to standard error as they come, errors are kept."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self.errors: list[str] = []
         self._others: list[str] = []
-        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread = threading.Thread(target=self._read, args=(process,), daemon=True)
         self._thread.start()
 
-    def _read(self, stream: Any) -> None:
-        for line in stream:
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        for line in process.stdout or ():
             said = re.match(r"(WARNING|ERROR): from element \S+: (.*)", line)
             if said and said[1] == "WARNING":
                 say(said[2])
             elif said:
                 self.errors.append(said[2])
+                process.terminate()  # with -e it would wait for an end of the stream that may never come
             else:
                 self._others.append(line.strip())
 
@@ -130,7 +131,7 @@ def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *,
                                stderr=subprocess.STDOUT, env=environment(source) | {"LC_ALL": "C.UTF-8"})
     for writer in writers:
         os.close(writer)
-    words = _Words(process.stdout)
+    words = _Words(process)
     patience, deadline = first, None  # until when the stream has to end
 
     def next_block() -> bytes:
