@@ -5,8 +5,9 @@
 A photograph of 1920x1080 stands for the screen; the templates are parts of it, each looked for in a region that reaches a
 margin beyond its place, as `templates.yaml` says. Prints the time of the CPU for a frame, without that of a pipeline that
 only passes frames, and how many frames of a live source were analysed. With --recording a file is made besides, of a
-screen that shows the photograph and noise in turn, and searched as fast as it is decoded. Needs Pillow, the plugin and
-gst-launch-1.0; no Python bindings.
+screen that shows the photograph and noise in turn, and searched as fast as it is decoded; with --watch by `xcorr watch`,
+whose events are compared with what the file shows. Needs NumPy, OpenCV, the plugin and gst-launch-1.0; no Python bindings,
+of GStreamer or of the library.
 """
 import argparse
 import json
@@ -15,27 +16,50 @@ import pathlib
 import random
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 
-PHOTOGRAPH = pathlib.Path(__file__).parents[1] / 'docs/images/rocket.jpg'
+import cv2
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+PHOTOGRAPH = SOURCE / 'docs/images/rocket.jpg'
 WIDTH, HEIGHT = 1920, 1080
+PARTS = 5
+LEAST_CONTRAST = 15  # gray levels; noise has 20 before it is blurred, 2 after it
+COMMAND = """
+import argparse, sys, types, unittest.mock
+folder = sys.argv.pop(1)
+try:
+    import xcorr
+except ImportError:  # where it is not installed: `xcorr watch` works by the element and needs no compiled module
+    sys.modules['xcorr'] = package = types.ModuleType('xcorr')
+    package.__path__ = [folder]
+    sys.modules['xcorr._xcorr'] = unittest.mock.MagicMock(methods=('ccoeff-normed',))
+from xcorr.command import watch
+parser = argparse.ArgumentParser()
+watch.add_to(parser.add_subparsers())
+options = parser.parse_args()
+sys.exit(options.run(options))
+"""
 
 
 def make_screen(folder, options):
-    from PIL import Image  # pylint: disable=import-outside-toplevel
-    mode = 'L' if options.match_on == 'luma' else 'RGB'
-    screen = Image.open(PHOTOGRAPH).convert(mode).resize((WIDTH, HEIGHT), Image.BICUBIC)
-    noise = Image.effect_noise((WIDTH, HEIGHT), 20).convert(mode)
-    screen = Image.blend(screen, noise, 0.3)
-    screen.save(folder / 'screen.png')
-    noise.save(folder / 'nothing.png')
+    flag = cv2.IMREAD_GRAYSCALE if options.match_on == 'luma' else cv2.IMREAD_COLOR
+    screen = cv2.resize(cv2.imread(str(PHOTOGRAPH), flag), (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
+    noise = np.random.default_rng(1).normal(128, 20, (HEIGHT, WIDTH)).clip(0, 255).astype(np.uint8)
+    if screen.ndim == 3:
+        noise = cv2.cvtColor(noise, cv2.COLOR_GRAY2BGR)
+    screen = cv2.addWeighted(screen, 0.7, noise, 0.3, 0)
+    cv2.imwrite(f'{folder}/screen.png', screen)
+    cv2.imwrite(f'{folder}/nothing.png', noise)
     places, rules = random.Random(1), []
     (folder / 'templates').mkdir()
     for number in range(options.templates):
         side = places.choice(options.sides)
         x, y = places.randrange(WIDTH - side), places.randrange(HEIGHT - side)
-        screen.crop((x, y, x + side, y + side)).save(folder / f'templates/{number}.png')
+        cv2.imwrite(f'{folder}/templates/{number}.png', screen[y:y + side, x:x + side])
         left, top = max(0, x - options.margin), max(0, y - options.margin)
         size = side + 2 * options.margin
         rules.append(f'{number}: {{region: [{left}, {top}, {size}, {size}]}}')
@@ -95,21 +119,78 @@ def live(folder, options, element):
           'exact to the frame')
 
 
-def recording(folder, options, element):
-    """Of `recording` seconds: its decoder alone, and the search."""
+def make_recording(folder, options, seconds):
+    """PARTS times the screen and then noise. Returns the file and the frames of each."""
     file = folder / 'recording.mkv'
-    length = options.recording * options.rate // 10
-    parts = [[*still(folder, image, length, options.rate), '!', 'screen.'] for image in ['screen', 'nothing'] * 5]
+    length = seconds * options.rate // (2 * PARTS)
+    parts = [[*still(folder, image, length, options.rate), '!', 'screen.'] for image in ['screen', 'nothing'] * PARTS]
     launch(['concat', 'name=screen', '!', 'videoconvert', '!', *options.encoder.split(), '!', 'matroskamux', '!', 'filesink',
             f'location={file}', *(word for part in parts for word in part)])
-    decode = ['filesrc', f'location={file}', '!', 'decodebin', '!', 'video/x-raw', '!', 'queue']
-    _, alone, _ = launch([*decode, '!', 'fakesink', 'sync=false'])
-    _, searched, lines = run(decode, element)
+    return file, length
+
+
+def decode(file):
+    """Frames stay in the memory in which the decoder leaves them."""
+    return ['filesrc', f'location={file}', '!', 'decodebin', '!', 'video/x-raw(ANY)', '!', 'queue']
+
+
+def decoded_alone(file):
+    """Seconds."""
+    return launch([*decode(file), '!', 'fakesink', 'sync=false'])[1]
+
+
+def recording(folder, options, element):
+    """Its decoder alone, and the search."""
+    file, _ = make_recording(folder, options, options.recording)
+    alone = decoded_alone(file)
+    _, searched, lines = run(decode(file), element)
     events = appeared(lines)
     frames = len(lines)
     print(f'recording of {frames} frames: decoded in {alone:.2f} s ({frames / alone:.0f} frames/s), searched in '
           f'{searched:.2f} s ({frames / searched:.0f}): {searched / alone:.2f} times; 12 hours of it in '
           f'{searched / frames * options.rate * 12 * 60:.0f} minutes; {len(events)} times a label appeared')
+
+
+def cut_templates(folder, file, options):
+    """Out of the recording, as users do, where there is something to see: coding alters what is flat most."""
+    raw = folder / 'frame.raw'
+    launch(['filesrc', f'location={file}', '!', 'decodebin', '!', 'videoconvert', '!', 'video/x-raw,format=GRAY8', '!',
+            'identity', 'eos-after=2', '!', 'filesink', f'location={raw}'])
+    frame = np.frombuffer(raw.read_bytes()[:WIDTH * HEIGHT], np.uint8).reshape(HEIGHT, WIDTH)
+    contrast = cv2.GaussianBlur(frame, (0, 0), 3)
+    places, found = random.Random(1), 0
+    (folder / 'cut').mkdir()
+    while found < options.templates:
+        side = places.choice(options.sides)
+        x, y = places.randrange(WIDTH - side), places.randrange(HEIGHT - side)
+        if contrast[y:y + side, x:x + side].std() > LEAST_CONTRAST:
+            cv2.imwrite(f'{folder}/cut/{found}.png', frame[y:y + side, x:x + side])
+            found += 1
+    return folder / 'cut'
+
+
+def watch(folder, options, _):
+    """`xcorr watch` beside the decoder alone."""
+    file, length = make_recording(folder, options, options.watch)
+    templates = cut_templates(folder, file, options)
+    alone = decoded_alone(file)
+    begin = time.monotonic()
+    words = ['watch', file, '--templates', templates, '--format', 'json', '--threshold', '0.8', '--device', options.backend]
+    done = subprocess.run([sys.executable, '-c', COMMAND, SOURCE / 'python/xcorr', *words,
+                           *(['--report', folder / 'report.json'] if options.report else [])],
+                          check=True, text=True, stdout=subprocess.PIPE)
+    watched = time.monotonic() - begin
+    frame = 1 / options.rate
+    told = {(event['label'], event['event'], round(event['at'] / frame))
+            for event in map(json.loads, done.stdout.splitlines())}
+    shown = {(str(label), what, 2 * part * length + offset) for label in range(options.templates) for part in range(PARTS)
+             for what, offset in (('appeared', 0), ('gone', length - 1))}
+    frames = 2 * PARTS * length
+    print(f'xcorr watch of {frames} frames, {options.templates} templates: decoded in {alone:.2f} s ({frames / alone:.0f} '
+          f'frames/s), watched in {watched:.2f} s, its start too ({frames / watched:.0f}): {watched / alone:.2f} times; '
+          f'{len(told & shown)} of {len(shown)} events to the frame, {len(told - shown)} others')
+    if told != shown:
+        sys.exit(f'missing: {sorted(shown - told)[:5]}, not shown: {sorted(told - shown)[:5]}')
 
 
 def main():
@@ -122,6 +203,8 @@ def main():
     parser.add_argument('--rate', type=int, default=30, help='frames a second')
     parser.add_argument('--settle', type=float, default=0, help='seconds of the live source that are not counted')
     parser.add_argument('--recording', type=int, default=0, help='seconds of a file that is made and searched')
+    parser.add_argument('--watch', type=int, default=0, help='seconds of a file that is made and watched by the command')
+    parser.add_argument('--report', action='store_true', help='with thumbnails of first and last frames')
     parser.add_argument('--encoder', default='x264enc pass=quant quantizer=18 speed-preset=ultrafast', help='of that file')
     parser.add_argument('--match-on', choices=('luma', 'color', 'edges', 'color-edges'), default='luma')
     parser.add_argument('--backend', default='cpu')
@@ -133,7 +216,8 @@ def main():
         element = ['cudaxcorr', f'backend={options.backend}', f'templates-dir={folder}/templates', 'threshold=0.9',
                    'subpixel=none', 'events=true', 'post-messages=false', 'attach-roi-meta=false',
                    f'match-on={options.match_on}', f'async-depth={options.async_depth}']
-        for wanted, measure in (options.frames, cost), (options.live, live), (options.recording, recording):
+        for wanted, measure in ((options.frames, cost), (options.live, live), (options.recording, recording),
+                                (options.watch, watch)):
             if wanted:
                 measure(folder, options, element)
 

@@ -26,8 +26,9 @@ struct PropertyRows {
   }
 
   template <class Access>
-  static Row flag(const char* name, const char* nick, const char* blurb, Access access) {
-    return Row::of(g_param_spec_boolean(name, nick, blurb, initial(access), playing), access);
+  static Row flag(const char* name, const char* nick, const char* blurb, Access access,
+                  GParamFlags flags = playing) {
+    return Row::of(g_param_spec_boolean(name, nick, blurb, initial(access), flags), access);
   }
 
   template <class Access>

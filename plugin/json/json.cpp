@@ -21,6 +21,11 @@
  * With format=npz the fields of #cudaxcorrfield become a file that `numpy.load` reads: a record for
  * each frame.
  *
+ * With changes=true lines have `came` and `left`, the labels that this frame shows and the analysed
+ * one before did not, and the other way round, in the place of `peaks`: where hundreds of labels
+ * stay where they are a line is short. Of the frames only those go on that show a label first or
+ * last, for pictures of them, and the first of all, for which sinks wait.
+ *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! videoconvert ! \
@@ -37,6 +42,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/callback.h"
 #include "common/fault.h"
@@ -45,6 +51,7 @@
 #include "common/times.h"
 #include "gstcudaxcorrfieldmeta.h"
 #include "json/json_text.h"
+#include "json/label_changes.h"
 #include "json/line_file.h"
 #include "json/npz.h"
 
@@ -71,6 +78,7 @@ GType format_type() {
 struct Settings {
   std::string location;
   Format format = Format::json;
+  bool changes = false;
 };
 
 using Rows = PropertyRows<FieldProperty<Settings>>;
@@ -80,6 +88,11 @@ const FieldProperties<Settings>& properties() {
       Rows::text("location", "Location", "File to write, emptied first (none: standard output)",
                  XCORR_AT(location), ready),
       Rows::choice("format", "Format", "What is written", format_type(), XCORR_AT(format), ready),
+      Rows::flag(
+          "changes", "Changes",
+          "Write which labels come and go instead of peaks, and pass on only the first and the "
+          "last frames that show them",
+          XCORR_AT(changes), ready),
   };
   return table;
 }
@@ -90,7 +103,8 @@ struct Element {
   bool stopping = false, flushing = false;
   // Of the streaming thread, but for interruptions.
   LineFile file;
-  std::optional<NpzIndex> npz;  ///< with format=npz
+  std::optional<NpzIndex> npz;          ///< with format=npz
+  std::optional<LabelChanges> changes;  ///< with changes=true
 };
 
 }  // namespace
@@ -145,6 +159,8 @@ gboolean start(GstBaseTransform* base) {
   interrupt(self, &Element::flushing, false);  // a flush may have been cut off by the stop
   Element& element = *self->element;
   element.npz.reset();
+  element.changes.reset();
+  if (settings.changes && settings.format == Format::json) element.changes.emplace();
   if (!check(self, element.file.open(settings.location))) return FALSE;
   if (settings.format == Format::json) return TRUE;
   if (element.file.is_regular()) {
@@ -161,12 +177,42 @@ gboolean stop(GstBaseTransform* base) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
   Element& element = *self->element;
   if (element.npz) element.file.interrupt(false);  // it does not wait
+  element.changes.reset();
   const bool whole = !element.npz || check(self, write_index(element.file, *element.npz));
   return check(self, element.file.close()) && whole;
 }
 
+GstFlowReturn hand_on(GstBaseTransform* base, HeldFrame frame) {
+  return frame ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(base), frame.release()) : GST_FLOW_OK;
+}
+
+/// A reader learns by the line which frames follow, so the line is written first.
+GstFlowReturn tell_change(GstXCorrJson* self, GstBuffer* buffer) {
+  GstBaseTransform* base = &self->parent;
+  LineFile& file = self->element->file;
+  LabelChange change = self->element->changes->take(buffer);
+  if (!check(self, file.write(change_text(base->segment, buffer, change) + '\n')))
+    return GST_FLOW_ERROR;
+  if (file.interrupted()) return GST_FLOW_FLUSHING;
+  const GstFlowReturn flow = hand_on(base, std::move(change.before));
+  return flow == GST_FLOW_OK && !change.goes_on ? GST_BASE_TRANSFORM_FLOW_DROPPED : flow;
+}
+
+/// Whether frames that follow are of another kind, or none follow.
+bool ends_frames(GstBaseTransform* base, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) return true;
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return false;
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  GstCaps* before = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(base));
+  const bool same = before && gst_caps_is_equal(before, caps);
+  gst_clear_caps(&before);
+  return !same;
+}
+
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
+  if (self->element->changes) return tell_change(self, buffer);
   LineFile& file = self->element->file;
   auto& npz = self->element->npz;
   const std::string record =
@@ -191,6 +237,9 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) interrupt(self, &Element::flushing, true);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) interrupt(self, &Element::flushing, false);
+  auto& changes = self->element->changes;
+  if (changes && GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) changes.emplace();
+  if (changes && ends_frames(base, event)) hand_on(base, changes->finish());
   return GST_BASE_TRANSFORM_CLASS(gst_xcorr_json_parent_class)->sink_event(base, event);
 }
 

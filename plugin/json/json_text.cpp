@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include <json-glib/json-glib.h>
 
@@ -166,7 +167,35 @@ Structure result_of(GstBuffer* buffer) {
   return none;
 }
 
+Structure changed_result_of(GstBuffer* buffer, const LabelChange& change) {
+  Structure changed = take(gst_structure_new_empty("changed"));
+  if (const GstStructure* result = gst_cuda_xcorr_get_result(buffer))
+    gst_structure_foreach(
+        result,
+        [](GQuark name, const GValue* value, gpointer to) -> gboolean {
+          static const GQuark peaks = g_quark_from_static_string("peaks");
+          if (name != peaks)
+            gst_structure_id_set_value(static_cast<GstStructure*>(to), name, value);
+          return TRUE;
+        },
+        changed.get());
+  for (const auto& [name, labels] : {std::pair("came", &change.came), {"left", &change.left}}) {
+    GValue array = G_VALUE_INIT;
+    gst_value_array_init(&array, static_cast<guint>(labels->size()));
+    for (const std::string& label : *labels) {
+      GValue text = G_VALUE_INIT;
+      g_value_init(&text, G_TYPE_STRING);
+      g_value_set_string(&text, label.c_str());
+      gst_value_array_append_and_take_value(&array, &text);
+    }
+    gst_structure_take_value(changed.get(), name, &array);
+  }
+  return changed;
+}
+
 }  // namespace
+
+std::string valid_text(const gchar* text) { return valid(text).get(); }
 
 std::string json_text(std::initializer_list<const GstStructure*> structures) {
   return text_of(object_of(structures).get());
@@ -187,6 +216,11 @@ std::vector<JsonMember> json_members(std::initializer_list<const GstStructure*> 
 std::string frame_text(const GstSegment& segment, GstBuffer* buffer) {
   return json_text(
       {version().get(), times_and_field(segment, buffer).get(), result_of(buffer).get()});
+}
+
+std::string change_text(const GstSegment& segment, GstBuffer* buffer, const LabelChange& change) {
+  return json_text({version().get(), times_and_field(segment, buffer).get(),
+                    changed_result_of(buffer, change).get()});
 }
 
 FrameFields::FrameFields(const GstSegment& segment, GstBuffer* buffer)

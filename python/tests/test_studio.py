@@ -323,7 +323,7 @@ def test_what_cannot_be_done_is_said(tmp_path, clip):
             ({"do": "set", "settings": {"angles": [9, 1]}}, "angles go from the least to the greatest"),
             ({"do": "set", "settings": {"location": "/etc/passwd"}}, "these are no settings"),
             ({"do": "set", "settings": {"track": ["off"]}}, "track must be one of"),
-            ({"do": "set", "settings": {"match_on": "hue"}}, "match_on must be one of luma, color, edges, not 'hue'"),
+            ({"do": "set", "settings": {"match_on": "hue"}}, "match_on must be one of luma, color, edges, color-edges, not 'hue'"),
             ({"do": "seek", "time": -1}, "there is nothing at -1 s"), ({"do": "play", "rate": 99}, "not 99"),
             ({"do": "template", "number": number + 99, "box": [0, 0, 9, 9]}, "no longer on the screen"),
             ({"do": "remove", "id": 99}, "there is no template 99"), ({"do": "scores", "id": None}, "there is no template None"),

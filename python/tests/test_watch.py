@@ -13,7 +13,7 @@ import pytest
 
 from conftest import needs_the_element, noise
 from xcorr.command import reports, watch
-from xcorr.command.main import main
+from xcorr.command.main import main, parser
 from xcorr.field.images import Unreadable
 
 Image = pytest.importorskip("PIL.Image")
@@ -30,9 +30,9 @@ def event(what, label, first, last, unanalysed=0):
             "peak": peak(label)}
 
 
-def line(number, labels=(), events=(), analysed=True):
+def line(number, came=(), left=(), events=(), analysed=True):
     return {"running-time": 7_000_000_000 + number * 40_000_000, "frame-width": 640, "frame-height": 480,
-            "analysed": analysed, "peaks": [peak(label) for label in labels], "events": list(events)}
+            "analysed": analysed, "came": list(came), "left": list(left), "events": list(events)}
 
 
 def thumbnail(number):
@@ -40,8 +40,7 @@ def thumbnail(number):
 
 
 def played(expectations=(), label="logo"):
-    """A label that is there from frame 2 to frame 5, and again from frame 9."""
-    there = {2, 3, 4, 5, 9, 10}
+    """A label that is there from frame 2 to frame 5, and again from frame 9; frame 6 is not analysed."""
     begin = 7_000_000_000
     events = {3: [event("appeared", label, begin + 80_000_000, begin + 120_000_000)],
               7: [event("gone", label, begin + 80_000_000, begin + 200_000_000, 1)],
@@ -49,10 +48,12 @@ def played(expectations=(), label="logo"):
     taken = watch.Watch(reports.Report("screen.mp4", "pictures", list(expectations)))
     lines = []
     for number in range(11):
-        for told in taken.take(line(number, [label] if number in there else [], events.get(number, ()), number != 6),
-                               thumbnail(number)):
+        came, left = [label] * (number in (2, 9)), [label] * (number == 7)
+        passed_on = {0: [0], 2: [2], 7: [5], 9: [9]}.get(number, [])
+        for told in taken.take(line(number, came, left, events.get(number, ()), number != 6),
+                               iter(map(thumbnail, passed_on)).__next__):
             lines.append(watch.text_of(told))
-    taken.end()
+    taken.end(thumbnail(10))
     taken.report.took = 0.5
     return taken.report, lines
 
@@ -193,6 +194,10 @@ def test_a_recording(screen, capsys):
     pictures_told = [each[which] for each in told["intervals"] for which in ("first-frame", "last-frame")]
     assert len(set(pictures_told)) == 3 and all(pictures_told)  # frames 20 to 29 are alike
     assert "menu" in Page((folder / "report.html").read_text()).text
+    assert run(capsys, *words, "--for", "1", "--report", folder / "short.json")[0] == 0
+    told = json.loads((folder / "short.json").read_text())
+    assert told["frames"] == 26 and [(each["last"], bool(each["last-frame"])) for each in told["intervals"]] == [
+        (None, True), (None, True)]
     (folder / "expected.txt").write_text("logo within 0.3 s\n")
     status, out, err = run(capsys, *words, "--expect", folder / "expected.txt", "--format", "json")
     assert status == 1 and "logo: did not appear within 0.3 s" in err
@@ -219,6 +224,20 @@ def test_bad_input(screen, capsys):
                         ([clip, "--templates", pictures, "--expect", folder / "none"], "No such file")):
         status, _, err = run(capsys, *words)
         assert status == 2 and text in err and "Traceback" not in err, err
+
+
+@pytest.mark.parametrize("downloads", [True, False])
+def test_frames_stay_in_a_gpu_s_memory(monkeypatch, downloads):
+    monkeypatch.setattr(watch, "has_element", lambda name: downloads and name == "cudadownload")
+
+    def words(*arguments):
+        return watch.words_of(parser().parse_args(["watch", *arguments, "--templates", "t"]), 3, 4)
+
+    made = words("one.mp4")
+    after = made[made.index("xcorrjson"):]
+    assert ("cudadownload" in made) == downloads and "changes=true" in after
+    assert after[after.index("!") + 1] == ("cudadownload" if downloads else "videoscale")  # alone what has changed gets there
+    assert "async-depth=4" in made and "async-depth=4" not in words("rtsp://camera") + words("0")
 
 
 def test_a_source_that_stalls(screen, capsys, monkeypatch):

@@ -34,9 +34,9 @@ def sample(page):
 SAMPLE, GAP = sample('meta.md'), sample('fleets.md')
 
 
-def lines(*elements):
+def lines(*elements, writer='xcorrjson'):
     pipeline = ' '.join(['filesrc', f'location={IMAGE}', '! decodebin ! imagefreeze num-buffers=3 !', *elements,
-                         '! xcorrjson ! fakesink'])
+                         f'! {writer} ! fakesink'])
     out = subprocess.run(['gst-launch-1.0', '-q', *pipeline.split()], check=True, text=True, capture_output=True).stdout
     return [json.loads(line) for line in out.splitlines()]
 
@@ -71,7 +71,7 @@ class Schema(unittest.TestCase):
     def test_the_samples(self):
         self.exact.validate(SAMPLE)
         self.exact.validate(GAP)
-        self.assertEqual(set(SAMPLE) | {'field', 'gap'}, set(SCHEMA['properties']))
+        self.assertEqual(set(SAMPLE) | {'field', 'gap', 'came', 'left'}, set(SCHEMA['properties']))
         self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate', 'confidence'}, set(SCHEMA['$defs']['peak']['properties']))
         self.assertEqual(set(SAMPLE['events'][0]), set(SCHEMA['$defs']['event']['properties']))
 
@@ -93,6 +93,15 @@ class Schema(unittest.TestCase):
                 events = [event['event'] for line in written for event in line.get('events', ())]
                 self.assertEqual(events, ['appeared'] if kind == 'events' else [])
                 self.assertEqual('field' in written[2] and bool(written[2]['field']['dx']), kind == 'field')
+
+    def test_lines_of_changes(self):
+        written = lines(f'cudaxcorr backend=cpu post-messages=false template={IMAGE} events=true',
+                        writer='xcorrjson changes=true')
+        for line in written:
+            self.exact.validate(line)
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate({**line, 'peaks': []}, SCHEMA)
+        self.assertEqual([(line['came'], line['left']) for line in written], [(['rocket'], []), ([], []), ([], [])])
 
     def test_what_is_wrong_is_refused(self):
         jsonschema.validate({**SAMPLE, 'comes later': 1}, SCHEMA)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <memory>
 
 #include <fcntl.h>
@@ -203,6 +204,60 @@ ELEMENT_TEST(strings_of_any_bytes) {
     fail_unless(json_array_get_null_element(items, 1));
   }
   fail_unless(json_object_get_null_member(object, "nothing"));
+}
+
+// ---- changes --------------------------------------------------------------------------------
+
+/// The labels of such a field, with spaces between.
+std::string labels(JsonObject* object, const char* field) {
+  std::string all;
+  JsonArray* array = json_object_get_array_member(object, field);
+  for (guint i = 0; i < json_array_get_length(array); ++i)
+    all += (i ? " " : "") + std::string(json_array_get_string_element(array, i));
+  return all;
+}
+
+/// A frame with these labels, of which that with a question mark is lost; the number is its time.
+GstBuffer* frame_with(GstClockTime number, const std::vector<const char*>& labels,
+                      bool analysed = true) {
+  GstBuffer* buffer = make_buffer(number);
+  std::vector<MadePeak> peaks;
+  for (const char* label : labels)
+    peaks.push_back({.lost = std::strchr(label, '?') != nullptr, .label = label});
+  attach_result(buffer, frame_width, frame_height, peaks, analysed);
+  return buffer;
+}
+
+ELEMENT_TEST(changes) {
+  Writer writer(temporary("changes.jsonl"), "changes");
+  const std::vector<GstBuffer*> frames = {
+      frame_with(0, {}),        frame_with(1, {"b", "a", "a"}), frame_with(2, {"a", "b", "c?"}),
+      frame_with(3, {}, false), frame_with(4, {"b"}),           frame_with(5, {"c"}),
+      frame_with(6, {"c"}),     frame_with(7, {"d"}),           frame_with(8, {"d"})};
+  for (GstBuffer* frame : frames)
+    assert_equals_int(gst_harness_push(writer.harness, frame), GST_FLOW_OK);
+  gst_harness_set_src_caps_str(writer.harness, "video/x-raw, width=9");
+  gst_harness_push(writer.harness, frame_with(9, {}));
+  gst_harness_push(writer.harness, frame_with(10, {"a"}));
+  gst_harness_push(writer.harness, frame_with(11, {"a"}));
+  gst_harness_push_event(writer.harness, gst_event_new_eos());
+
+  std::string came_and_left;
+  for (const std::string& line : lines_of(writer.path)) {
+    const Node node = parse(line);
+    JsonObject* object = json_node_get_object(node.get());
+    fail_if(json_object_has_member(object, "peaks"));
+    came_and_left += "+" + labels(object, "came") + " -" + labels(object, "left") + "\n";
+  }
+  assert_equals_string(came_and_left.c_str(),
+                       "+ -\n+a b -\n+ -\n+ -\n+ -a\n+c -b\n+ -\n+d -c\n+ -\n+ -d\n+a -\n+ -\n");
+
+  std::string passed_on;
+  while (GstBuffer* out = gst_harness_try_pull(writer.harness)) {
+    passed_on += std::to_string(GST_BUFFER_PTS(out)) + " ";
+    gst_buffer_unref(out);
+  }
+  assert_equals_string(passed_on.c_str(), "0 1 2 4 5 6 7 8 10 11 ");
 }
 
 // ---- the file -------------------------------------------------------------------------------

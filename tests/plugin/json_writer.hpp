@@ -10,13 +10,16 @@
 /// Writes to a file of the test's own. Buffers need no pixels.
 class Writer {
  public:
-  explicit Writer(const std::string& path = temporary("results.jsonl")) : path(path) {
+  /// The `flag` is a property that is set, too.
+  explicit Writer(const std::string& path = temporary("results.jsonl"), const char* flag = nullptr)
+      : path(path) {
     harness = gst_harness_new("xcorrjson");
     bus_ = gst_bus_new();
     gst_element_set_bus(harness->element, bus_);
     // The harness has started the element already, and the file is opened at the start.
     gst_element_set_state(harness->element, GST_STATE_NULL);
     g_object_set(harness->element, "location", path.empty() ? nullptr : path.c_str(), nullptr);
+    if (flag) g_object_set(harness->element, flag, TRUE, nullptr);
     gst_harness_play(harness);
     gst_harness_set_src_caps_str(harness, "video/x-raw");
   }

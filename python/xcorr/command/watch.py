@@ -9,11 +9,11 @@ import pathlib
 import re
 import sys
 import time
-from typing import Any
+from typing import Any, Callable
 
 from .._launch_line import quoted
 from ..field.images import Unreadable, named
-from .launch import check_gstreamer, frames
+from .launch import check_gstreamer, frames, has_element
 from .options import add_search
 from .pipeline import matcher, source, writer
 from .reports import THUMBNAIL, Expectation, Interval, Report, write
@@ -74,20 +74,29 @@ def read_expectations(path: str | None) -> list[Expectation]:
     return found
 
 
+def is_live(text: str) -> bool:
+    return text.isdigit() or "://" in text and not text.startswith("file:")
+
+
 def words_of(options: argparse.Namespace, lines: int, thumbnails: int | None) -> list[str]:
-    """Of the command gst-launch-1.0; lines and small frames go to these descriptors."""
+    """Of the command gst-launch-1.0; lines and small frames go to these descriptors.
+
+    Nothing brings frames out of a GPU's memory but what makes thumbnails, and that sees only frames where labels come or
+    go. Where decoders can be ahead several frames are searched at a time.
+    """
     element = matcher(options, options.template, False)
     element += [f"templates-dir={quoted(pathlib.Path(options.templates).resolve())}", "events=true", "subpixel=none",
                 f"appear-frames={options.appear_frames}", f"gone-frames={options.gone_frames}",
                 f"interval={options.interval}", "post-messages=false", "attach-roi-meta=false"]
+    element += [] if is_live(options.input) else ["async-depth=4"]
     end = ["fakesink", "sync=false"]
     if thumbnails is not None:
         width, height = THUMBNAIL
-        end = ["videoscale", "!", "videoconvert", "!",
+        end = [*(["cudadownload", "!"] if has_element("cudadownload") else []), "videoscale", "!", "videoconvert", "!",
                f"video/x-raw,format=RGB,width={width},height={height},pixel-aspect-ratio=1/1", "!", "fdsink",
                f"fd={thumbnails}", "sync=false"]
-    return ["gst-launch-1.0", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4", "!",
-            *element, "!", *writer(lines), "!", *end]
+    return ["gst-launch-1.0", "-e", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4", "!",
+            *element, "!", *writer(lines), "changes=true", "!", *end]
 
 
 class Watch:
@@ -98,6 +107,8 @@ class Watch:
         self._begin: int | None = None
         self._starts: dict[str, tuple[Any, bytes]] = {}  # of labels, when they were first seen in a row
         self._latest: dict[str, bytes] = {}
+        self._before = b""  # of the analysed frame before, where that has a thumbnail
+        self._had_one = False
         self._there: dict[str, Interval] = {}
 
     def seconds(self, running_time: int | None) -> float | None:
@@ -106,27 +117,37 @@ class Watch:
             return None
         return (running_time - (self._begin or 0)) / 1e9
 
-    def take(self, line: dict[str, Any], thumbnail: bytes) -> list[dict[str, Any]]:
-        """The events of that frame, with `at`, seconds since the first frame."""
+    def take(self, line: dict[str, Any], thumbnail: Callable[[], bytes]) -> list[dict[str, Any]]:
+        """The events of that frame, with `at`, seconds since the first frame. `thumbnail` gives the next one."""
         report, now = self.report, line["running-time"]
         if self._begin is None:
             self._begin = now
+        self.see(line, thumbnail)
         report.frames += 1
         report.seconds = self.seconds(now) or report.seconds
         report.size = line.get("frame-width", 0), line.get("frame-height", 0)
         if line.get("analysed"):
             report.analysed += 1
-            seen = {peak["label"] for peak in line["peaks"] if not peak["lost"]}
-            for label in self._starts.keys() - seen:
-                del self._starts[label]
-            for label in seen:
-                self._starts.setdefault(label, (now, thumbnail))
-                self._latest[label] = thumbnail
         for event in line.get("events", ()):
             self._note(event)
         self._judge(report.seconds)
         return [event | {"at": self.seconds(event["first-running-time" if event["event"] == "appeared"
                                                   else "last-running-time"])} for event in line.get("events", ())]
+
+    def see(self, line: dict[str, Any], thumbnail: Callable[[], bytes]) -> None:
+        """Frames have a thumbnail where labels come or go, and the first one has: as xcorrjson passes them on."""
+        came, left = line["came"], line["left"]
+        if left and not self._had_one:
+            self._before = thumbnail()
+        for label in left:
+            self._starts.pop(label, None)
+            self._latest[label] = self._before
+        has_one = bool(came) or not self.report.frames
+        current = thumbnail() if has_one else b""
+        for label in came:
+            self._starts[label] = line["running-time"], current
+        if line.get("analysed"):
+            self._before, self._had_one = current, has_one
 
     def _note(self, event: dict[str, Any]) -> None:
         label, peak = event["label"], event["peak"]
@@ -153,9 +174,10 @@ class Watch:
                 if not start or (self.seconds(start[0]) or 0) > expected.within:
                     expected.met = False
 
-    def end(self) -> None:
+    def end(self, thumbnail: bytes) -> None:
+        """`thumbnail` came last: of the frame that shows last what is still there, where that has none yet."""
         for label, interval in self._there.items():
-            interval.last_thumbnail = self._latest.get(label, b"")
+            interval.last_thumbnail = (thumbnail or self._before) if label in self._starts else self._latest.get(label, b"")
         for expected in self.report.expectations:
             expected.met = bool(expected.met)
 
@@ -186,22 +208,29 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     report = Report(options.input, options.templates, read_expectations(options.expect))
     check_gstreamer()
-    live = options.input.isdigit() or "://" in options.input and not options.input.startswith("file:")
-    watch, begun = Watch(report), time.time()
+
+    def enough() -> bool:
+        decided = bool(report.expectations) and all(each.met is not None for each in report.expectations)
+        return is_live(options.input) and decided or bool(options.seconds) and report.seconds >= options.seconds
+
+    watch, begun, last = Watch(report), time.time(), b""
     try:
         size = 3 * THUMBNAIL[0] * THUMBNAIL[1] if options.report else 0
         for line, thumbnail in frames(lambda *descriptors: words_of(options, *descriptors), options.input,
-                                      first=max(options.stall, FIRST), stall=options.stall, block=size):
+                                      first=max(options.stall, FIRST), stall=options.stall, block=size, enough=enough):
+            if not line:
+                last = thumbnail()
+                continue
+            if enough():  # for the pictures of what is still there
+                watch.see(json.loads(line), thumbnail)
+                continue
             for event in watch.take(json.loads(line), thumbnail):
                 print(json.dumps(event) if options.format == "json" else text_of(event), flush=True)
-            decided = report.expectations and all(each.met is not None for each in report.expectations)
-            if (live and decided) or (options.seconds and report.seconds >= options.seconds):
-                break
     except Unreadable as error:
         report.error = str(error)
     except KeyboardInterrupt:
         pass
-    watch.end()
+    watch.end(last)
     report.took = time.time() - begun
     for path in options.report:
         write(report, path)
