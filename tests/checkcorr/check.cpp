@@ -61,21 +61,11 @@ class Checker {
   Checker(const Options& options, const Devices& devices, std::vector<Tally>& tallies)
       : options_(options), devices_(devices), tallies_(tallies) {}
 
+  /// A backend at a time: what one stage has made may have the name of what a later one sets, so
+  /// their order counts.
   void check(const Case& c) {
-    Scenario plain(c, options_.seed, false);
-    std::optional<Scenario> centred;
-    for (const Trial& trial : all_trials()) {
-      if (trial.method && !is_method_of(c, *trial.method)) continue;
-      // In this order the stages of a match share the reference's results.
-      for (Tally& tally : tallies_) {
-        const AnyStageTest& test = AnyStageTest::of(tally.stage);
-        if (!test.takes(c, trial)) continue;
-        if (trial.centred && !centred) centred.emplace(c, options_.seed, true);
-        Scenario& scenario = trial.centred ? *centred : plain;
-        if (trial.method) scenario.set_method(*trial.method, trial.with_error);
-        try_variant(test, scenario, trial, tally);
-      }
-    }
+    for (const auto& [backend, device] : devices_)
+      if (device.ok()) check(c, backend, device.value());
   }
 
   /// Of variants that no affordable case has reached, the smallest that does.
@@ -90,15 +80,33 @@ class Checker {
  private:
   static bool is_reached(const Tally& tally) { return tally.passed + tally.failed > 0; }
 
-  void try_variant(const AnyStageTest& test, Scenario& scenario, const Trial& trial, Tally& tally) {
+  void check(const Case& c, xcorr::Backend backend, const xcorr::Device& device) {
+    Scenario plain(c, options_.seed, false);
+    std::optional<Scenario> centred;
+    for (const Trial& trial : all_trials()) {
+      if (trial.method && !is_method_of(c, *trial.method)) continue;
+      // In this order the stages of a match share the reference's results.
+      for (Tally& tally : tallies_) {
+        if (tally.variant->backend != backend) continue;
+        const AnyStageTest& test = AnyStageTest::of(tally.stage);
+        if (!test.takes(c, trial)) continue;
+        if (trial.centred && !centred) centred.emplace(c, options_.seed, true);
+        Scenario& scenario = trial.centred ? *centred : plain;
+        if (trial.method) scenario.set_method(*trial.method, trial.with_error);
+        try_variant(test, device, scenario, trial, tally);
+      }
+    }
+  }
+
+  void try_variant(const AnyStageTest& test, const xcorr::Device& device, Scenario& scenario,
+                   const Trial& trial, Tally& tally) {
     const xcorr::VariantInfo& variant = *tally.variant;
-    const auto& device = devices_.at(variant.backend);
     const std::string id = id_of(tally, scenario.test) + test.suffix(trial);
-    if (!device.ok() || !matches(options_, id) || (reaching_ && is_reached(tally))) return;
-    if (!test.able(variant, device.value(), scenario)) return;
+    if (!matches(options_, id) || (reaching_ && is_reached(tally))) return;
+    if (!test.able(variant, device, scenario)) return;
     if (!reaching_ && !is_affordable(options_, scenario.test, id)) return;
     in_progress = id;
-    const std::string wrong = test.run(variant, device.value(), scenario, tally.worst);
+    const std::string wrong = test.run(variant, device, scenario, tally.worst);
     ++(wrong.empty() ? tally.passed : tally.failed);
     if (!wrong.empty()) report(id, wrong);
   }
