@@ -272,6 +272,34 @@ TEST_P(PosePlacesTest, FlushWithCorners) {
   }
 }
 
+/// Copies of few blocks, so thin that least squares have few pixels and lead away, flush with the
+/// frame's corners, upright and by a quarter turn, also in frames hardly larger.
+TEST_P(PosePlacesTest, ThinFlushWithCorners) {
+  int missed = 0;
+  for (const auto& [frame_size, size] :
+       {std::pair(Size{79, 53}, Size{38, 5}), {{30, 7}, {30, 5}}, {{6, 67}, {6, 22}}}) {
+    for (int corner = 0; corner < 8; ++corner) {
+      const int left = corner % 2 * (frame_size.width - size.width),
+                top = corner / 2 % 2 * (frame_size.height - size.height);
+      const Bytes blocks = random_image<std::uint8_t>({10, 10}, corner);
+      const bool is_turned = corner >= 4;
+      Bytes frame(frame_size, 128), pattern(is_turned ? Size{size.height, size.width} : size);
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x) {
+          const std::uint8_t pixel = blocks.at(x / 4, y / 4);
+          frame.at(left + x, top + y) = pixel;
+          // Clockwise, so that it is found by 90 degrees.
+          (is_turned ? pattern.at(size.height - 1 - y, x) : pattern.at(x, y)) = pixel;
+        }
+      const auto peaks = match(frame, pattern, all_round(1));
+      missed += peaks.empty() || std::abs(peaks[0].x - left) > 0.05 ||
+                std::abs(peaks[0].y - top) > 0.05 || peaks[0].score < 0.999 ||
+                turn_between(peaks[0].pose.angle, is_turned ? 90 : 0) > 0.1;
+    }
+  }
+  EXPECT_EQ(missed, 0);
+}
+
 /// An edge on a faint texture: along it scores hardly fall, so beside the border, where places are
 /// whole pixels inside, least squares may begin more than a pixel away.
 TEST_P(PosePlacesTest, EdgesBesideTheBorder) {

@@ -75,6 +75,8 @@ bool PosePlan::is_cut_off(const Search& search, const PoseDescent::End& end) con
   if (end.refinement.is_refined && end.rescored.is_inside) return false;
   if (!search.templ.can_be_aligned()) return false;
   const PoseCandidate& candidate = end.candidate;
+  // What scores as a copy does is one, even if least squares say nothing of a part as thin as that.
+  if (candidate.similarity >= 1 - search.templ.slack(-1)) return false;
   const WarpMap image = search.templ.grid().map(0, candidate.pose);
   const RescorePlace place{image.width, image.height, candidate.twice_x, candidate.twice_y};
   const int left = region_.x + place.left(), top = region_.y + place.top();
