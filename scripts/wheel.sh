@@ -48,7 +48,7 @@ mkdir -p "$folder"
 raw=$(mktemp -d "$folder/raw-XXXXXX")
 trap 'rm -rf "$raw"' EXIT
 
-configure "$folder/library" --buildtype=release -Ddefault_library=static -Dplugin=disabled -Dtests=false -Dexamples=false -Ddocs=disabled \
+configure "$folder/library" --buildtype=release -Doptimization=s -Ddefault_library=static -Dplugin=disabled -Dtests=false -Dexamples=false -Ddocs=disabled \
   -Dsimd=all -Dtrackers=false "${options[@]}" "$@"
 compile "$folder/library" kernels/xcorr:static_library
 
