@@ -115,13 +115,16 @@ def change(pipeline: Any, state: Any) -> None:
     """
     pipeline.set_state(state)
     moved = time.monotonic()
-    while pipeline.get_state(Gst.SECOND // 10)[0] == Gst.StateChangeReturn.ASYNC:
+    while (changed := pipeline.get_state(Gst.SECOND // 10)[0]) == Gst.StateChangeReturn.ASYNC:
         check(pipeline, 0, Gst.MessageType.ERROR)
         if not stands_still(pipeline):
             moved = time.monotonic()
         elif time.monotonic() - moved > STANDSTILL:
             raise PipelineError("nothing reads it any more, and there was no frame: it may be damaged")
-    check(pipeline, 0, Gst.MessageType.ERROR)
+    failed = changed == Gst.StateChangeReturn.FAILURE
+    check(pipeline, Gst.SECOND if failed else 0, Gst.MessageType.ERROR)  # the message may come after the failure
+    if failed:
+        raise PipelineError(f"it does not get to {state.value_nick}, and no message says why")
 
 
 def stands_still(pipeline: Any) -> bool:
