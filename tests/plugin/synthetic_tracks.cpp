@@ -65,7 +65,7 @@ constexpr Bounds bounds_of_filters[] = {
     {"crossing", "max-peaks=2", 0.93, 0, 0, 2, 1, 0},
     {"slow-crossing", "max-peaks=2", 0.91, 0, 0, 2, 0, 0},
     {"long-crossing", "max-peaks=2", 0.87, 0, 0, 2, 0, 0},
-    {"hidden-crossing", "max-peaks=2", 0.84, 0.06, 0.16, 2, 0, 0},
+    {"hidden-crossing", "max-peaks=2", 0.82, 0.06, 0.16, 2, 0, 0},
     {"quick-hidden-crossing", "max-peaks=2", 0.74, 0.05, 0.08, 2, 0, 0},
     {"conveyor", "tracker=filter max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 0, 0},
 };
