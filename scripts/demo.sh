@@ -15,7 +15,7 @@ set -euo pipefail
 folder=$root/build-demo
 
 # seconds: of CPU time, for the build.
-cuda=(-Dcuda=disabled) what="the CPU backend, the elements and the example programs" seconds=135
+cuda=(-Dcuda=disabled) what="the CPU backend, the elements and the example programs" seconds=150
 if archs=$(archs_to_build); then
   cuda=(-Dcuda=enabled "-Dgpu_archs=$archs") seconds=500
   what="the CPU backend, the CUDA backend for architecture $archs, the elements and the example programs"
@@ -25,7 +25,7 @@ fi
 
 install_packages demo
 say "building $what, for this machine's processor; the first time it takes $(about "$seconds")"
-configure "$folder" -Dsimd=native -Dpch=true -Doptimization=2 -Dplugin=enabled -Dtests=false -Ddocs=disabled "${cuda[@]}"
+configure "$folder" -Dsimd=native -Dpch=true -Doptimization=1 -Dplugin=enabled -Dtests=false -Ddocs=disabled "${cuda[@]}"
 compile "$folder"
 
 say "following a target through a made-up clip: a few seconds"
