@@ -65,7 +65,7 @@ class Checker {
   /// their order counts.
   void check(const Case& c) {
     for (const auto& [backend, device] : devices_)
-      if (device.ok()) check(c, backend, device.value());
+      if (device.ok() && is_wanted(backend)) check(c, backend, device.value());
   }
 
   /// Of variants that no affordable case has reached, the smallest that does.
@@ -79,6 +79,11 @@ class Checker {
 
  private:
   static bool is_reached(const Tally& tally) { return tally.passed + tally.failed > 0; }
+
+  bool is_wanted(xcorr::Backend backend) const {
+    return std::ranges::any_of(tallies_,
+                               [&](const Tally& t) { return t.variant->backend == backend; });
+  }
 
   void check(const Case& c, xcorr::Backend backend, const xcorr::Device& device) {
     Scenario plain(c, options_.seed, false);
