@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle of what filters see, in double precision: windows of frames, turned ones too, and
+// their channels by their definition.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "stages/image/luma.hpp"
+#include "stages/tracker/crop.hpp"
+#include "stages/tracker/feature_maps.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+using namespace xcorr::tracker;
+
+// ---- feature_maps -------------------------------------------------------------------------------
+
+template <class Problem>
+double luma_at(const Problem& p, const std::uint8_t* pixels, int x, int y) {
+  x = std::clamp(x, 0, p.frame.width - 1) - p.part.x;
+  y = std::clamp(y, 0, p.frame.height - 1) - p.part.y;
+  const std::uint8_t* pixel = pixels + y * p.pitch + std::int64_t{x} * p.layout.bytes;
+  int sum = 128;
+  for (int i = 0; i < p.layout.bytes; ++i) sum += p.layout.weights[i] * pixel[i];
+  return sum >> 8;
+}
+
+/// What the window's pixel i is made of in one direction: a pixel of the frame, and its weight.
+std::vector<std::pair<int, double>> weights_of(double middle, double side, int i) {
+  const double scale = side / window_size, half_width = std::max(1.0, scale);
+  const int step = std::max(1, static_cast<int>(scale / 3));
+  const double place = middle - side / 2 + (i + 0.5) * scale - 0.5;
+  std::vector<std::pair<int, double>> weights;
+  double sum = 0;
+  for (int n = static_cast<int>(std::floor((place - half_width) / step));
+       n * step < place + half_width; ++n)
+    if (const double weight = 1 - std::abs(n * step - place) / half_width; weight > 0) {
+      weights.emplace_back(n * step, weight);
+      sum += weight;
+    }
+  for (auto& [_, weight] : weights) weight /= sum;
+  return weights;
+}
+
+std::vector<double> window_of(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
+                              const Look& look) {
+  std::vector<double> window;
+  for (int y = 0; y < window_size; ++y)
+    for (int x = 0; x < window_size; ++x) {
+      double sum = 0;
+      for (const auto& [row, high] : weights_of(look.y, look.side, y))
+        for (const auto& [column, wide] : weights_of(look.x, look.side, x))
+          sum += high * wide * luma_at(p, pixels, column, row);
+      window.push_back(sum);
+    }
+  return window;
+}
+
+/// [cell][direction], with the cells around those of the window.
+struct Histograms {
+  std::vector<double> of = std::vector<double>((grid + 2) * (grid + 2) * directions);
+
+  double& at(int x, int y, int k) { return of[((y + 1) * (grid + 2) + x + 1) * directions + k]; }
+  double both(int x, int y, int k) { return at(x, y, k) + at(x, y, k + orientations); }
+  double energy(int x, int y) {
+    x = std::clamp(x, 0, grid - 1), y = std::clamp(y, 0, grid - 1);
+    double sum = 0;
+    for (int k = 0; k < orientations; ++k) sum += both(x, y, k) * both(x, y, k);
+    return sum;
+  }
+};
+
+Histograms histograms_of(const std::vector<double>& window) {
+  const auto at = [&](int x, int y) {
+    return window[std::clamp(y, 0, window_size - 1) * window_size +
+                  std::clamp(x, 0, window_size - 1)];
+  };
+  const auto share = [](int pixel, int in_cell) {
+    return std::max(0.0, 1 - std::abs((pixel + 0.5) / cell - (in_cell + 0.5)));
+  };
+  Histograms histograms;
+  for (int y = 0; y < window_size; ++y)
+    for (int x = 0; x < window_size; ++x) {
+      const double gx = at(x + 1, y) - at(x - 1, y), gy = at(x, y + 1) - at(x, y - 1);
+      int direction = 0;
+      double longest = 0;
+      for (int k = 0; k < orientations; ++k) {
+        const double angle = k * std::numbers::pi / orientations;
+        const double along = gx * std::cos(angle) + gy * std::sin(angle);
+        if (std::abs(along) <= longest) continue;
+        longest = std::abs(along);
+        direction = along > 0 ? k : k + orientations;
+      }
+      for (int cy = y / cell - 1; cy <= y / cell + 1; ++cy)
+        for (int cx = x / cell - 1; cx <= x / cell + 1; ++cx)
+          histograms.at(cx, cy, direction) += share(x, cx) * share(y, cy) * std::hypot(gx, gy);
+    }
+  return histograms;
+}
+
+/// Luma, and how far blue and red are from gray, of four pixels of a cell.
+std::array<double, 3> mean_color(const stage::FeatureMaps::Problem& p,
+                                 const std::uint8_t* const (&planes)[color_planes],
+                                 const Cropping& window, int x, int y) {
+  std::array<double, 3> mean = {};
+  for (const int row : {4 * y + 1, 4 * y + 3})
+    for (const int column : {4 * x + 1, 4 * x + 3}) {
+      const auto along = [&](std::int64_t first, std::int64_t by_column, std::int64_t by_row,
+                             int begin, int length) {
+        const std::int64_t place = first + window.samples * (column * by_column + row * by_row);
+        const double nearest = std::floor(static_cast<double>(place) / 65536 + 0.5);
+        return static_cast<int>(std::clamp<double>(nearest, begin, begin + length - 1));
+      };
+      const int at_x =
+          along(window.x, window.x_by_column, window.x_by_row, p.color_part.x, p.color_part.width);
+      const int at_y =
+          along(window.y, window.y_by_column, window.y_by_row, p.color_part.y, p.color_part.height);
+      const auto value = [&](int i) -> int {
+        const auto& [pitch, step, position, shift_x, shift_y] = p.colors.planes[i];
+        const int wide = 1 << shift_x, high = 1 << shift_y;
+        return planes[i][(at_y / high - p.color_part.y / high) * pitch +
+                         (at_x / wide - p.color_part.x / wide) * step + position];
+      };
+      if (p.colors.colors == Colors::none) {
+        mean[0] += value(0) / 4.0;
+      } else if (p.colors.colors == Colors::rgb) {
+        const int luma = (77 * value(0) + 150 * value(1) + 29 * value(2) + 128) / 256;
+        mean[0] += luma / 4.0;
+        mean[1] += std::trunc((value(2) - luma) * 9 / 16.0) / 4;
+        mean[2] += std::trunc((value(0) - luma) * 23 / 32.0) / 4;
+      } else {
+        mean[0] += value(0) / 4.0;
+        mean[1] += (value(1) - 128) / 4.0;
+        mean[2] += (value(2) - 128) / 4.0;
+      }
+    }
+  return mean;
+}
+
+/// What a channel of colour says of a mean colour: of eight hues, then of six levels of luma.
+double color_channel(const std::array<double, 3>& color, int k) {
+  const auto [luma, blue, red] = color;
+  const double pure = std::min(1.0, std::hypot(blue, red) / 40);
+  const double eighth = std::numbers::pi / 4;
+  if (k < hues) {
+    const double away = std::atan2(red, blue) - k * eighth;
+    return 0.7 * pure * std::max(0.0, (std::cos(away) - std::cos(eighth)) / (1 - std::cos(eighth)));
+  }
+  const double level = std::clamp(luma / 256 * lumas - 0.5, 0.0, lumas - 1.0);
+  return 0.5 * (1 - pure) * std::max(0.0, 1 - std::abs(level - (k - hues)));
+}
+
+/// Of all cells.
+std::vector<std::array<double, color_channels>> colors_of(
+    const stage::FeatureMaps::Problem& p, const std::uint8_t* const (&planes)[color_planes],
+    const Cropping& window) {
+  std::vector<std::array<double, color_channels>> colors(cells);
+  for (int i = 0; i < cells; ++i) {
+    const auto color = mean_color(p, planes, window, i % grid, i / grid);
+    for (int k = 0; k < color_channels; ++k) colors[i][k] = color_channel(color, k);
+  }
+  return colors;
+}
+
+void describe(const std::vector<double>& window,
+              const std::vector<std::array<double, color_channels>>& colors, float* out,
+              double* energies) {
+  Histograms histograms = histograms_of(window);
+  for (int y = 0; y < grid; ++y) {
+    energies[y] = 0;
+    for (int x = 0; x < grid; ++x) {
+      double values[channels] = {};
+      for (int i = 0; i < 4; ++i) {
+        const int nx = i & 1 ? x + 1 : x - 1, ny = i & 2 ? y + 1 : y - 1;
+        const double contrast =
+            std::sqrt(histograms.energy(x, y) + histograms.energy(nx, y) +
+                      histograms.energy(x, ny) + histograms.energy(nx, ny) + 0.1);
+        for (int k = 0; k < directions; ++k)
+          values[k] += std::min(histograms.at(x, y, k) / contrast, 0.2) / 2;
+      }
+      std::ranges::copy(colors[y * grid + x], values + directions);
+      const auto faded = [](int i) {
+        return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1));
+      };
+      for (int k = 0; k < channels; ++k) {
+        const double value = values[k] * faded(x) * faded(y);
+        out[place_of(y * grid + x, k)] = static_cast<float>(value);
+        energies[y] += value * value;
+      }
+    }
+  }
+}
+
+Status channels_of(const stage::FeatureMaps::Problem& p, const Device&,
+                   const stage::FeatureMaps::Buffers& b, PlanState*) {
+  const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+  for (int i = 0; i < p.windows; ++i) {
+    if (b.looks[i].side == 0) continue;
+    describe(window_of(p, b.pixels, b.looks[i]), colors_of(p, planes, b.croppings[i]),
+             b.channels + std::int64_t{i} * cells * channels, b.energies + std::int64_t{i} * grid);
+  }
+  return {};
+}
+
+// ---- images of turned windows ---------------------------------------------------------------
+
+double read_at(const stage::Crop::Problem& p, const std::uint8_t* pixels, double x, double y) {
+  const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
+  const double across = std::floor(256 * (x - left)) / 256,
+               down = std::floor(256 * (y - top)) / 256;
+  return (1 - down) * ((1 - across) * luma_at(p, pixels, left, top) +
+                       across * luma_at(p, pixels, left + 1, top)) +
+         down * ((1 - across) * luma_at(p, pixels, left, top + 1) +
+                 across * luma_at(p, pixels, left + 1, top + 1));
+}
+
+Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buffers& b,
+            PlanState*) {
+  constexpr double unit = 1.0 / (1 << 16);
+  for (int i = 0; i < p.images; ++i) {
+    const Cropping& from = b.croppings[i];
+    for (int pixel = 0; from.samples > 0 && pixel < window_size * window_size; ++pixel) {
+      const int column = pixel % window_size * from.samples,
+                row = pixel / window_size * from.samples;
+      double sum = 0;
+      for (int y = row; y < row + from.samples; ++y)
+        for (int x = column; x < column + from.samples; ++x) {
+          const double dx = x, dy = y;
+          sum += read_at(
+              p, b.pixels,
+              unit * (static_cast<double>(from.x) + dx * from.x_by_column + dy * from.x_by_row),
+              unit * (static_cast<double>(from.y) + dx * from.y_by_column + dy * from.y_by_row));
+        }
+      b.images[i * window_size * window_size + pixel] =
+          static_cast<std::uint8_t>(std::floor(sum / (from.samples * from.samples) + 0.5));
+    }
+  }
+  return {};
+}
+
+constexpr Variant<stage::FeatureMaps> feature_maps_table[] = {
+    {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = channels_of}}};
+constexpr Variant<stage::Crop> crop_table[] = {
+    {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8}, {.launch = crop}}};
+
+}  // namespace
+
+Family reference_features_family() { return Family(feature_maps_table, crop_table); }
+
+}  // namespace xcorr::cpu
