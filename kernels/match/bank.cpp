@@ -166,13 +166,17 @@ Status add_masks(std::vector<BankTemplate>& bank, std::span<const MatrixView> ma
   for (std::size_t i = 0; i < bank.size(); ++i) {
     if (!masks[i].data) continue;
     if (Status s = check_mask(masks[i], bank[i].size, i); !s.ok()) return s;
-    std::vector<std::uint8_t>& mask = bank[i].mask;
-    for (const std::byte pixel : dense_copy(masks[i])) mask.push_back(pixel != std::byte{0});
+    std::vector<std::uint8_t>&mask = bank[i].mask, &weights = bank[i].weights;
+    for (const std::byte pixel : dense_copy(masks[i])) {
+      weights.push_back(std::to_integer<std::uint8_t>(pixel));
+      mask.push_back(pixel != std::byte{0});
+    }
     const auto counted = std::count(mask.begin(), mask.end(), 1);
     if (counted == 0)
       return {Code::invalid_argument,
               "the mask of template " + std::to_string(i) + " leaves no pixel"};
     if (counted == std::ssize(mask)) mask.clear();
+    if (std::ranges::count(weights, std::ranges::max(weights)) == counted) weights.clear();
   }
   return {};
 }
@@ -239,6 +243,7 @@ std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank) {
     t.whole = {-part.x, -part.y, size.width, size.height};
     t.size = part.size();
     t.pixels = std::make_shared<PixelsOfPart>(t.pixels, part);
+    if (!t.weights.empty()) t.weights = part_of(t.weights, size.width, part);
     t.mask = part_of(t.mask, size.width, part);
     if (std::ranges::count(t.mask, 0) == 0) t.mask.clear();
   }
@@ -251,7 +256,11 @@ bool compare_trimmed(const MatchSettings& settings, Size frame) {
          searched_region(frame, settings.search_region).size() == frame;
 }
 
-Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {
+Status check_bank(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {
+  for (std::size_t i = 0; i < bank.size() && settings.weights; ++i)
+    if (!bank[i].weights.empty() && bank[i].size.area() > max_u16_pixels)
+      return {Code::invalid_argument, "template " + std::to_string(i) +
+                                          " has more than 2097152 pixels, too many with weights"};
   if (settings.match_on != MatchOn::color) return {};
   for (std::size_t i = 0; i < bank.size(); ++i)
     if (bank[i].size.area() > max_template_pixels / color_planes)

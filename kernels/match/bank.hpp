@@ -36,6 +36,8 @@ struct BankTemplate {
   /// Where the template lies that this is the part of which counts, from its corner; empty: this is
   /// all of it.
   Rect whole = {};
+  /// How often each pixel counts; empty where those that do all count alike.
+  std::vector<std::uint8_t> weights = {};
 
   Rect reported() const { return whole.empty() ? Rect{0, 0, size.width, size.height} : whole; }
 };
@@ -71,8 +73,8 @@ std::vector<BankTemplate> trimmed(std::span<const BankTemplate> bank);
 /// frame all of a template lies inside.
 bool compare_trimmed(const MatchSettings& settings, Size frame);
 
-/// That what is matched on can be of these templates.
-Status check_planes(const std::vector<BankTemplate>& bank, const MatchSettings& settings);
+/// That what is matched on, or weighed, can be of these templates.
+Status check_bank(const std::vector<BankTemplate>& bank, const MatchSettings& settings);
 
 /// What templates of a group have in common: their windows and the sums over them, and how far
 /// their peaks suppress others.
@@ -94,7 +96,10 @@ struct GroupKey {
 
 /// That of a template where it is matched. Edges have no mask: there are none outside it.
 inline GroupKey key_of(const BankTemplate& t, const MatchSettings& settings) {
-  return is_on_edges(settings.match_on) ? GroupKey(t.size) : GroupKey(t);
+  if (is_on_edges(settings.match_on)) return GroupKey(t.size);
+  GroupKey key(t);
+  if (settings.weights && !t.weights.empty()) key.mask = t.weights;
+  return key;
 }
 
 /// Positions in the bank of the templates that fit into `space`, by group.
@@ -103,9 +108,9 @@ BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space,
                      const MatchSettings& settings);
 
 /// The share of an upright template's pixels that count which may lie outside the frame; below 0:
-/// it lies inside as it is. So do edges.
+/// it lies inside as it is. So do edges and what has weights.
 inline double upright_overhang(const MatchSettings& settings) {
-  return is_on_edges(settings.match_on) ? -1 : settings.overhang;
+  return is_on_edges(settings.match_on) || settings.weights ? -1 : settings.overhang;
 }
 /// How far any of the templates may stick out of a frame, across and down, if that share of its
 /// pixels that count may lie outside.

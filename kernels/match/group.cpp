@@ -14,6 +14,9 @@ constexpr std::size_t surface_budget = std::size_t{128} << 20;
 /// Products of a launch on a GPU: what it has begun cannot be stopped.
 constexpr double most_products = 1e14, most_products_of_others = 5e12;
 
+/// Of pixels that take part in sub-pixel places.
+constexpr std::uint8_t half_weight = 128;
+
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
 
@@ -38,8 +41,8 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
   if (prefilter_sigma > 0) {  // of planes one by one
-    const Size size = problem.correlate.right;
-    auto filter = Prefilter::make(device, problem.correlate.type, size, size, prefilter_sigma);
+    const Problem pixels = problem.of_pixels();
+    auto filter = Prefilter::make(device, pixels.type, pixels.right, pixels.right, prefilter_sigma);
     if (!filter.ok()) return filter.status();
     group.prefilter_ = std::move(filter.value());
   }
@@ -98,8 +101,9 @@ Status TemplateGroup::allocate() {
   const MatchProblem& p = problem_;
   const Backend backend = device_.backend;
   const std::int64_t rights = p.correlate.planes * p.correlate.rights;
-  const std::size_t pixels = rights * p.correlate.right_stride;
-  const std::size_t operands = p.template_sums().has_operands() ? pixels : 0;
+  const std::size_t pixels = rights * p.of_pixels().right_stride;
+  const std::size_t operands =
+      p.template_sums().has_operands() ? rights * p.correlate.right_stride : 0;
   const auto mask = static_cast<std::size_t>(p.masking.extent(p.correlate.right).bytes);
   if (Status s = make_block(templates_, backend, pixels); !s.ok()) return s;
   if (Status s = make_block(mask_, backend, mask); !s.ok()) return s;
@@ -184,7 +188,8 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
 
 Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchResults& results,
                            Stream stream) {
-  if (Status s = load_mask(bank[members_.front().index].mask, stream); !s.ok()) return s;
+  const BankTemplate& first = bank[members_.front().index];
+  if (Status s = load_mask(is_weighted() ? first.weights : first.mask, stream); !s.ok()) return s;
   // What blends into them may still be enqueued on a stream of the caller's.
   for (const Member& member : members_)
     if (Status s = member.pixels->wait(); !s.ok()) return s;
@@ -233,7 +238,10 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
 Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
   if (!problem_.masking) return {};
   const Runtime& device = runtime(device_.backend);
-  const auto inset = inset_mask(mask, problem_.correlate.right, pose_refine_inset);
+  std::vector<std::uint8_t> counts = mask;
+  if (is_weighted())
+    for (std::uint8_t& weight : counts) weight = weight >= half_weight;
+  const auto inset = inset_mask(counts, problem_.correlate.right, pose_refine_inset);
   for (const auto& [block, bytes] : {std::pair(&mask_, &mask), std::pair(&inset_, &inset)})
     if (Status s = device.copy(bytes_copy(block->data(), bytes->data(), bytes->size()),
                                Memory::host, Memory::device, stream);
@@ -253,7 +261,7 @@ Status TemplateGroup::load_planes(int member, const MatrixView& pixels, Stream s
 }
 
 Status TemplateGroup::load_pixels(int member, int plane, const MatrixView& pixels, Stream stream) {
-  const Problem& p = problem_.correlate;
+  const Problem p = problem_.of_pixels();
   const Runtime& device = runtime(device_.backend);
   auto* to =
       templates_.as<std::uint8_t>() + (std::int64_t{plane} * p.rights + member) * p.right_stride;

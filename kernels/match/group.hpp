@@ -49,17 +49,13 @@ struct MatchResults {
 
 /// The searched part of a frame, and what may change from frame to frame.
 struct MatchFrame {
-  const void* data;
-  std::int64_t pitch, plane;  ///< bytes from row to row, from plane to plane
+  Rows pixels;
+  Rows words;  ///< the same as words, for weighted groups; else empty
   Method method;
   double threshold;
   Subpixel subpixel;
   double subpixel_threshold;
   Overhang overhang = {};
-
-  const void* of_plane(int number) const {
-    return static_cast<const std::byte*>(data) + number * plane;
-  }
 };
 
 class TemplateGroup {
@@ -79,6 +75,8 @@ class TemplateGroup {
                                     double prefilter_sigma);
 
   const MatchProblem& problem() const { return problem_; }
+  /// Whether products are made of the frame's words.
+  bool is_weighted() const { return problem_.masking.weighted; }
   /// Its kernel's name.
   const char* kernel() const { return cells_ ? cells_->name : kernel_->name; }
   const std::vector<Member>& members() const { return members_; }
@@ -131,6 +129,10 @@ class TemplateGroup {
 
   // In group_run.cpp.
   void adopt(const MatchFrame& frame);
+  /// What products are made of.
+  const Rows& left(const MatchFrame& frame) const {
+    return is_weighted() ? frame.words : frame.pixels;
+  }
   /// How many of the first templates have all that are searched.
   int searched_end() const { return searched_.back().second; }
   bool kernel_refines() const;
@@ -138,7 +140,7 @@ class TemplateGroup {
   const void* operands() const {
     return (problem_.template_sums().has_operands() ? operands_ : templates_).data();
   }
-  /// The templates as they are, but of u8 and u16 0 where the mask is.
+  /// The templates as they are, but of u8 and u16 0 where the mask is, or times their weights.
   const void* originals() const {
     return problem_.correlate.type == ElementType::f32 ? templates_.data() : operands();
   }

@@ -16,8 +16,10 @@ double relaxed(double threshold, ElementType products) {
 }  // namespace
 
 void TemplateGroup::adopt(const MatchFrame& frame) {
-  problem_.correlate.left_pitch = frame.pitch;
-  problem_.correlate.left_plane = frame.plane;
+  problem_.correlate.left_pitch = left(frame).pitch;
+  problem_.correlate.left_plane = left(frame).plane;
+  problem_.byte_pitch = frame.pixels.pitch;
+  problem_.byte_plane = frame.pixels.plane;
   problem_.method = frame.method;
   problem_.threshold = frame.threshold;
   problem_.subpixel = frame.subpixel != Subpixel::none;
@@ -66,7 +68,8 @@ Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch
     return score_batches(frame, scratch, scores, side, stream,
                          [](const LaunchOfRights&) { return Status(); });
   const LaunchOfRights launch{{scratch.workspace.data(), stream}};
-  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
+  stage::Correlate::Buffers correlate{launch, left(frame).data, operands(),
+                                      scratch.products.data()};
   return for_batches(correlate, [&]() -> Status {
     if (Status s =
             kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
@@ -74,7 +77,7 @@ Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch
       return s;
     return window_scores_->launch(
         problem_.normalisation(), device_,
-        {correlate, frame.data, scratch.products.data(), template_sums_.as<TemplateSums>(),
+        {correlate, left(frame).data, scratch.products.data(), template_sums_.as<TemplateSums>(),
          state_ ? state_->product_error() : nullptr, scores},
         nullptr);
   });
@@ -88,13 +91,13 @@ bool TemplateGroup::kernel_refines() const {
 stage::WindowSums::Problem TemplateGroup::window_summing() const {
   stage::WindowSums::Problem problem = problem_.window_sums();
   const Problem& of = problem_.correlate;
-  if (device_.backend == Backend::cpu || of.type != ElementType::u8 || of.planes == 1 ||
-      of.own_lefts)
+  if (device_.backend == Backend::cpu || problem.correlate.type != ElementType::u8 ||
+      of.planes == 1 || of.own_lefts)
     return problem;
   problem.correlate.form = Form::one_to_many;
   problem.correlate.own_lefts = true;
   problem.correlate.rights = of.planes;
-  problem.correlate.left_stride = of.left_plane;
+  problem.correlate.left_stride = problem_.of_pixels().left_plane;
   return problem;
 }
 
@@ -108,14 +111,13 @@ Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& s
     const auto of_plane = [&](const Block& block, ElementType type) {
       return block.as<std::byte>() + plane * windows * std::int64_t(size_of(type));
     };
-    if (Status s = window_sums_->launch(
-            problem, device_,
-            {{scratch.side_workspace.data(), stream},
-             frame.of_plane(plane),
-             mask(),
-             of_plane(scratch.window_sums, window_sum_type(problem.correlate)),
-             of_plane(scratch.window_squares, window_square_type(problem.correlate))},
-            window_sums_state_.get());
+    if (Status s = window_sums_->launch(problem, device_,
+                                        {{scratch.side_workspace.data(), stream},
+                                         frame.pixels.data + plane * frame.pixels.plane,
+                                         mask(),
+                                         of_plane(scratch.window_sums, problem.sum_type()),
+                                         of_plane(scratch.window_squares, problem.square_type())},
+                                        window_sums_state_.get());
         !s.ok())
       return s;
   }
@@ -125,7 +127,7 @@ Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& s
 WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
                                           Stream stream) const {
   return {{{scratch.workspace.data(), stream}},
-          frame.data,
+          left(frame).data,
           originals(),
           scratch.window_sums.data(),
           scratch.window_squares.data(),
@@ -160,9 +162,10 @@ Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScra
   const bool own_lefts = problem_.correlate.own_lefts;  // whose numbers go on from plane to plane
   return for_batches(batch, [&]() -> Status {
     for (int plane = 0; plane < planes; ++plane) {
-      stage::Correlate::Buffers correlate{batch, frame.of_plane(own_lefts ? 0 : plane), operands(),
-                                          scratch.products.as<std::byte>() + plane * product_plane,
-                                          is_first || planes > 1};
+      const Rows& rows = left(frame);
+      stage::Correlate::Buffers correlate{
+          batch, rows.data + (own_lefts ? 0 : plane) * rows.plane, operands(),
+          scratch.products.as<std::byte>() + plane * product_plane, is_first || planes > 1};
       correlate.first_right += plane * problem_.correlate.rights;
       if (Status s =
               kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
@@ -181,7 +184,7 @@ Status TemplateGroup::coarse_search(const MatchFrame& frame, const MatchScratch&
   if (cells_) {
     if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
     stage::FusedCoarseSearch::Buffers buffers{{{scratch.workspace.data(), stream}},
-                                              frame.data,
+                                              left(frame).data,
                                               operands(),
                                               scratch.window_sums.data(),
                                               scratch.window_squares.data(),
@@ -260,7 +263,7 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
 Status TemplateGroup::confirm(const MatchFrame& frame, const MatchResults& results, Stream stream) {
   return confirm_->launch(problem_.confirming(), device_,
                           {{{nullptr, stream}, 0, searched_end()},
-                           frame.data,
+                           frame.pixels.data,
                            originals(),
                            mask(),
                            results.peaks,
@@ -274,8 +277,8 @@ Status TemplateGroup::subpixel_refine(const MatchFrame& frame, const MatchScratc
   const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, searched_end()};
   return subpixel_refine_->launch(
       problem_.subpixel_refining(), device_,
-      {all, static_cast<const std::uint8_t*>(frame.data),
-       static_cast<const std::uint8_t*>(originals()),
+      {all, frame.pixels.data,
+       static_cast<const std::uint8_t*>(is_weighted() ? templates_.data() : originals()),
        problem_.masking ? inset_.as<std::uint8_t>() : nullptr, template_sums_.as<TemplateSums>(),
        results.candidates, results.counts, results.fits},
       subpixel_refine_state_.get());

@@ -152,7 +152,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};
-  if (Status s = check_planes(impl_->bank, settings); !s.ok()) return s;
+  if (Status s = check_bank(impl_->bank, settings); !s.ok()) return s;
   const MatchSettings search = search_for_confidence(settings);
   auto& plan = impl_->plan;
   if (plan && type_of(*plan) == type && frame_of(*plan) == frame && adopt(*plan, search)) {

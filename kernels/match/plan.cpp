@@ -49,6 +49,8 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
                               const MatchSettings& settings) {
   const Size size = group.size();
   MatchProblem p;
+  p.masking = masking_of(group.mask, size);
+  if (p.masking.weighted) type = ElementType::u16;
   p.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many, region, size,
                               1, count, valid_shifts(region, size));
   p.correlate.planes = planes_of(settings);
@@ -58,7 +60,6 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
   p.confirms = settings.confirm_threshold > 0;
-  p.masking = masking_of(group.mask, size);
   const Size distance = peak_distance(settings.min_peak_distance, group.whole(), region);
   p.distance_x = distance.width;
   p.distance_y = distance.height;
@@ -108,6 +109,7 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
         !s.ok())
       return s;
   }
+  if (Status s = plan.make_widener(); !s.ok()) return s;
   if (Status s = check_work(plan.seconds_, settings.budget,
                             "the search for " + std::to_string(plan.matched_) + " templates");
       !s.ok())
@@ -132,6 +134,13 @@ Status MatchPlan::make_padding(Stream stream) {
   return runtime_->wait(stream);
 }
 
+Status MatchPlan::make_widener() {
+  if (std::ranges::none_of(groups_, &TemplateGroup::is_weighted)) return {};
+  auto made = Widener::make(device_, region_.size(), planes_of(settings_));
+  if (made.ok()) widener_ = std::move(made.value());
+  return made.status();
+}
+
 Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream stream) {
   auto templates = EdgeBank::make(device_, bank, settings_, stream);
   if (!templates.ok()) return templates.status();
@@ -148,7 +157,7 @@ Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream strea
 Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
                                               const std::vector<BankTemplate>& bank, Size frame,
                                               const MatchSettings& settings, Stream stream) {
-  if (device.backend == Backend::cpu || settings.prefilter_sigma > 0 ||
+  if (device.backend == Backend::cpu || settings.prefilter_sigma > 0 || settings.weights ||
       is_on_edges(settings.match_on))
     return unable_kernel(stage::Search::name, "", device.backend);
   MatchPlan plan(device, bank.front().type, frame, settings);
@@ -272,7 +281,8 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
       settings.approximate != settings_.approximate ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
       settings.budget != settings_.budget || settings.match_on != settings_.match_on ||
-      settings.edge_contrast != settings_.edge_contrast || settings.overhang != settings_.overhang)
+      settings.edge_contrast != settings_.edge_contrast ||
+      settings.overhang != settings_.overhang || settings.weights != settings_.weights)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;

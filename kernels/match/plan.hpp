@@ -15,6 +15,7 @@
 #include "match/edges.hpp"
 #include "match/frame_reader.hpp"
 #include "match/group.hpp"
+#include "match/widener.hpp"
 #include "match/window_reader.hpp"
 #include "stages/match/score.hpp"
 
@@ -165,12 +166,14 @@ class MatchPlan {
     return {region_.width + 2 * padding_.width, region_.height + 2 * padding_.height};
   }
   Status make_padding(Stream stream);
+  /// Where a group needs it.
+  Status make_widener();
   /// Copies what has been read to where zeros lie round it.
   Result<Rows> pad(const Rows& rows, Stream stream);
   /// Of the padded region.
   Overhang overhang() const;
-  /// The settings that what has been read is matched by.
-  MatchFrame searched(const Rows& rows) const;
+  /// With the settings that what has been read is matched by; enqueues its widening.
+  Result<MatchFrame> searched(const Rows& rows, Stream stream);
   /// Where the region begins that a template is searched in.
   PartCorner origin_of(std::size_t member) const;
   MatchResults results_of(std::size_t group) const;
@@ -213,6 +216,7 @@ class MatchPlan {
   RecordedWindows recorded_[2];  ///< of templates as they are loaded, and with loading them
   bool can_be_recorded_ = true;
   std::optional<Prefilter> prefilter_;
+  std::optional<Widener> widener_;
   std::optional<EdgeMaker> edges_;
   std::optional<EdgeBank> edge_bank_;
   Block candidates_, counts_;

@@ -68,15 +68,19 @@ Overhang MatchPlan::overhang() const {
       overhang_};
 }
 
-MatchFrame MatchPlan::searched(const Rows& rows) const {
-  return {rows.data,
-          rows.pitch,
-          rows.plane,
-          method_of(settings_),
-          settings_.threshold,
-          settings_.subpixel,
-          settings_.subpixel_threshold,
-          overhang()};
+Result<MatchFrame> MatchPlan::searched(const Rows& rows, Stream stream) {
+  MatchFrame frame{rows,
+                   {},
+                   method_of(settings_),
+                   settings_.threshold,
+                   settings_.subpixel,
+                   settings_.subpixel_threshold,
+                   overhang()};
+  if (!widener_) return frame;
+  const auto words = widener_->run(rows, stream);
+  if (!words.ok()) return words.status();
+  frame.words = words.value();
+  return frame;
 }
 
 Status MatchPlan::refresh(Stream stream) {
@@ -142,8 +146,9 @@ Status MatchPlan::enqueue_packed_windows(Stream stream) {
       }
       const auto rows = windows_->read_packed(corners_.size(), own);
       if (!rows.ok()) return rows.status();
-      return group.run(searched(rows.value()), lane.scratch, results_of(0), lane.side, own,
-                       changed);
+      const auto frame = searched(rows.value(), own);
+      if (!frame.ok()) return frame.status();
+      return group.run(frame.value(), lane.scratch, results_of(0), lane.side, own, changed);
     });
     can_be_recorded_ = made.ok();
     // Launches do the same.
@@ -161,10 +166,12 @@ Status MatchPlan::score(const MatrixView& frame, const ScoreMap& scores, Stream 
 
 Status MatchPlan::enqueue_groups(const Result<Rows>& rows, Stream stream) {
   if (!rows.ok()) return rows.status();
+  const auto frame = searched(rows.value(), stream);
+  if (!frame.ok()) return frame.status();
   const std::span<Lane> beside = std::span(lanes_).subspan(1);
   for (Lane& lane : beside)
     if (Status s = lane.own.fork(stream); !s.ok()) return s;
-  if (Status s = enqueue_lanes(searched(rows.value()), stream); !s.ok()) return s;
+  if (Status s = enqueue_lanes(frame.value(), stream); !s.ok()) return s;
   for (Lane& lane : beside)
     if (Status s = lane.own.join(stream); !s.ok()) return s;
   return {};
@@ -195,8 +202,9 @@ Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, St
   Lane& lane = lanes_.front();
   float* scores = in_place ? to.data : lane.scratch.scores.as<float>();
   if (Status s = group.refresh(results_of(0), stream); !s.ok()) return s;
-  if (Status s = group.score(searched(rows.value()), lane.scratch, scores, lane.side, stream);
-      !s.ok())
+  const auto read_frame = searched(rows.value(), stream);
+  if (!read_frame.ok()) return read_frame.status();
+  if (Status s = group.score(read_frame.value(), lane.scratch, scores, lane.side, stream); !s.ok())
     return s;
   if (in_place) return {};
   return runtime_->copy(

@@ -43,6 +43,13 @@ Status check_settings(const MatchSettings& s) {
   if (s.confirm_threshold > 0 && (on_edges || s.overhang > 0 || s.poses.any()))
     return {Code::unsupported,
             "confirm_threshold is for upright templates inside the frame, on luma and colour"};
+  if (s.weights && (on_edges || s.overhang > 0 || s.confirm_threshold > 0 || s.poses.any()))
+    return {Code::unsupported,
+            "weights are for upright templates inside the frame, on luma and colour, without "
+            "confirm_threshold"};
+  if (s.weights && !info(s.method).normed)
+    return {Code::unsupported, std::string("weights: scores by ") + info(s.method).name +
+                                   " grow with them; those of normed methods do not"};
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
@@ -77,6 +84,9 @@ Status check_task(ElementType type, Size frame, const MatchSettings& settings) {
   if (is_on_edges(settings.match_on) && type != ElementType::u8)
     return {Code::invalid_argument,
             std::string("edges are those of frames of u8, not of ") + name_of(type)};
+  if (settings.weights && type != ElementType::u8)
+    return {Code::invalid_argument,
+            std::string("weights are for frames of u8, not of ") + name_of(type)};
   return {};
 }
 

@@ -47,7 +47,9 @@ struct Single {
 };
 
 bool is_same(const BankTemplate& a, const BankTemplate& b) {
-  if (a.type != b.type || a.size != b.size || a.live != b.live || a.mask != b.mask) return false;
+  if (a.type != b.type || a.size != b.size || a.live != b.live || a.mask != b.mask ||
+      a.weights != b.weights)
+    return false;
   return a.live || std::ranges::equal(bytes_of(*a.pixels), bytes_of(*b.pixels));
 }
 

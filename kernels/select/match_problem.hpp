@@ -24,8 +24,23 @@ struct MatchProblem : stage::Search::Problem {
   /// Products may be approximate, see MatchSettings.
   bool approximate = false;
   bool confirms = false;  ///< peaks are looked at again
+  /// Of the frame's bytes, where products are made of words, see of_pixels().
+  std::int64_t byte_pitch = 0, byte_plane = 0;
   /// See stage::Refine::Problem.
   double subpixel_threshold = stage::place_all;
+
+  /// Of templates and frames as they are, for stages that take these. Products with weighted
+  /// templates are made of words instead: of templates times weights, and of the widened frame.
+  constexpr xcorr::Problem of_pixels() const {
+    xcorr::Problem p = correlate;
+    if (!masking.weighted) return p;
+    p.type = ElementType::u8;
+    p.left_pitch = byte_pitch;
+    p.left_plane = byte_plane;
+    p.right_pitch /= 2;
+    p.right_stride /= 2;
+    return p;
+  }
 
   /// Of the planes of a picture one by one; the surfaces are those of all planes.
   constexpr stage::Correlate::Problem correlation() const {
@@ -36,7 +51,7 @@ struct MatchProblem : stage::Search::Problem {
   }
   /// Of one plane.
   constexpr stage::WindowSums::Problem window_sums() const {
-    stage::WindowSums::Problem problem{correlate, masking};
+    stage::WindowSums::Problem problem{of_pixels(), masking};
     problem.correlate.planes = 1;
     return problem;
   }
@@ -59,12 +74,14 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Confirm::Problem confirming() const {
     return {correlate, method, max_peaks, masking, contrast.polarity};
   }
+  /// Of weighted pixels those take part that count at least half.
   constexpr stage::SubpixelRefine::Problem subpixel_refining() const {
-    return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity, overhang};
+    return {of_pixels(),       method,  max_peaks, subpixel_threshold, {masking.counted},
+            contrast.polarity, overhang};
   }
   constexpr stage::TemplateSums::Problem template_sums() const {
-    return {correlate.type,        correlate.right,        correlate.planes * correlate.rights,
-            correlate.right_pitch, correlate.right_stride, masking};
+    const xcorr::Problem p = of_pixels();
+    return {p.type, p.right, p.planes * p.rights, p.right_pitch, p.right_stride, masking};
   }
   /// Peaks and searches: the base class's.
   constexpr const stage::Search::Problem& search() const { return *this; }

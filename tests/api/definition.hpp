@@ -42,7 +42,7 @@ double deviation(const Image<T>& frame, int x, int y, Size size, const Mask& mas
   const double mean = cpu::plain::mean_of(window, mask);
   double squares = 0;
   const auto n = cpu::plain::for_counted(size, mask, [&](int i, int j) {
-    squares += (window.at(i, j) - mean) * (window.at(i, j) - mean);
+    squares += mask.times(i, j) * (window.at(i, j) - mean) * (window.at(i, j) - mean);
   });
   return std::sqrt(squares / static_cast<double>(n));
 }

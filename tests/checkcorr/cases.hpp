@@ -37,11 +37,12 @@ enum class Fill : std::uint8_t {
 
 /// Which pixels of the rights count.
 enum class Mask : std::uint8_t {
-  none,   ///< all of them do
-  disc,   ///< those of the inscribed ellipse
-  ring,   ///< the rim of two pixels: two runs in most rows
-  noise,  ///< about half of them, at random
-  pixel,  ///< the middle one
+  none,     ///< all of them do
+  disc,     ///< those of the inscribed ellipse
+  ring,     ///< the rim of two pixels: two runs in most rows
+  noise,    ///< about half of them, at random
+  pixel,    ///< the middle one
+  weights,  ///< as often as a soft disc's bytes say; for stages that take weights
 };
 
 enum class Shifts : std::uint8_t { valid, full, rectangle };

@@ -94,7 +94,7 @@ class Checker {
       for (Tally& tally : tallies_) {
         if (tally.variant->backend != backend) continue;
         const AnyStageTest& test = AnyStageTest::of(tally.stage);
-        if (!test.takes(c, trial)) continue;
+        if (!test.knows_mask_of(c) || !test.takes(c, trial)) continue;
         if (trial.centred && !centred) centred.emplace(c, options_.seed, true);
         Scenario& scenario = trial.centred ? *centred : plain;
         if (trial.method) scenario.set_method(*trial.method, trial.with_error);

@@ -205,7 +205,8 @@ void list(const Options& options) {
   for (const Case& c : options.bench ? bench_cases() : cases())
     for (const Tally& tally : wanted_tallies(options)) {
       const std::string id = id_of(tally, c);
-      if (AnyStageTest::of(tally.stage).concerns(c) && matches(options, id)) std::puts(id.c_str());
+      const AnyStageTest& test = AnyStageTest::of(tally.stage);
+      if (test.knows_mask_of(c) && test.concerns(c) && matches(options, id)) std::puts(id.c_str());
     }
 }
 

@@ -61,6 +61,11 @@ constexpr Case table[] = {
     {.name = "noise-mask-flat-left", .type = u8, .left = {80, 60}, .right = {24, 24}, .fill = flat_left, .mask = Mask::noise},
     {.name = "noise-mask-flat-right", .type = u8, .left = {80, 60}, .right = {24, 24}, .fill = flat_right, .mask = Mask::noise},
     {.name = "noise-mask-zeros", .type = u8, .left = {80, 60}, .right = {24, 24}, .fill = zeros, .mask = Mask::noise},
+    {.name = "weights", .type = u8, .left = {64, 48}, .right = {16, 16}, .mask = Mask::weights},
+    {.name = "weights-many", .type = u8, .left = {91, 67}, .right = {21, 13}, .form = one_to_many, .rights = 5, .pad = 5, .misalign = 3, .mask = Mask::weights},
+    {.name = "weights-part", .type = u8, .left = {65, 61}, .right = {19, 17}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}, .mask = Mask::weights},
+    {.name = "weights-extremes", .type = u8, .left = {131, 37}, .right = {97, 31}, .fill = extremes, .mask = Mask::weights},
+    {.name = "weights-wide", .type = u8, .left = {340, 290}, .right = {310, 261}, .fill = extremes, .mask = Mask::weights},
     {.name = "one-pixel-mask", .type = u8, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
     {.name = "one-pixel-mask", .type = f32, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
 

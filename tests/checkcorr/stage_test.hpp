@@ -52,6 +52,9 @@ class AnyStageTest {
   virtual const char* stage() const = 0;
   /// Whether the stage applies to the case: to those of matches, unless a test says otherwise.
   virtual bool concerns(const Case& c) const { return !c.filter && is_matching(c); }
+  /// Whether it knows masks of weights; cases with these are for such stages alone.
+  virtual bool weighs() const { return false; }
+  bool knows_mask_of(const Case& c) const { return c.mask != Mask::weights || weighs(); }
   /// Whether it applies to the trial: to one of each case, unless a test says otherwise.
   virtual bool takes(const Case& c, const Trial& trial) const {
     return concerns(c) && !trial.method && !trial.centred;

@@ -140,7 +140,8 @@ void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std
       });
 }
 
-bool counts(Mask mask, Size size, int x, int y, Random& random) {
+/// How often a pixel counts.
+int weight_of(Mask mask, Size size, int x, int y, Random& random) {
   const double u = (2 * x + 1.0) / size.width - 1, v = (2 * y + 1.0) / size.height - 1;
   switch (mask) {
     case Mask::none:
@@ -153,8 +154,11 @@ bool counts(Mask mask, Size size, int x, int y, Random& random) {
       return random() & 1;
     case Mask::pixel:
       return x == size.width / 2 && y == size.height / 2;
+    case Mask::weights:
+      // Runs of the most in the middle, single ones round it, none at the corners.
+      return static_cast<int>(std::clamp(510 * (1.2 - u * u - v * v), 0.0, 255.0));
   }
-  return true;
+  return 1;
 }
 
 /// One byte a pixel of a right; empty without a mask.
@@ -164,7 +168,7 @@ std::vector<std::byte> mask_of(const Case& c) {
   Random random(hash(c.name, 0));
   for (int y = 0; y < c.right.height; ++y)
     for (int x = 0; x < c.right.width; ++x)
-      mask.push_back(std::byte{counts(c.mask, c.right, x, y, random)});
+      mask.push_back(static_cast<std::byte>(weight_of(c.mask, c.right, x, y, random)));
   return mask;
 }
 
@@ -179,7 +183,7 @@ void for_masked_out(const Problem& p, const std::vector<std::byte>& mask,
                       });
 }
 
-/// Of `n` pixels that count; the others are 0.
+/// Of `counted` pixels; the others are 0.
 template <class T>
 std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p, std::int64_t counted,
                                                   const std::vector<std::byte>& mask,
@@ -189,14 +193,16 @@ std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p, std::int64_t
     for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.planes * p.total_rights(),
                         visit);
   };
-  each([&](std::int64_t m, int, int, T v) {
-    sums[m].sum += v;
-    sums[m].squares += double(v) * v;
+  const auto times = [&](int x, int y) {
+    return mask.empty() ? 1 : std::to_integer<int>(mask[y * p.right.width + x]);
+  };
+  each([&](std::int64_t m, int x, int y, T v) {
+    sums[m].sum += times(x, y) * double(v);
+    sums[m].squares += times(x, y) * double(v) * v;
   });
   const double n = static_cast<double>(counted);
   each([&](std::int64_t m, int x, int y, T v) {
-    if (!mask.empty() && mask[y * p.right.width + x] == std::byte{0}) return;
-    sums[m].n2_variance += (v - sums[m].sum / n) * (v - sums[m].sum / n);
+    sums[m].n2_variance += times(x, y) * (v - sums[m].sum / n) * (v - sums[m].sum / n);
   });
   for (auto& s : sums) {
     s.n2_variance *= n;
@@ -219,7 +225,10 @@ void append(std::vector<std::byte>& bytes, std::span<const T> values) {
 
 xcorr::Masking masking_of(const Case& c) {
   const std::vector<std::byte> mask = mask_of(c);
-  return {std::count(mask.begin(), mask.end(), std::byte{1})};
+  xcorr::Masking masking;
+  for (const std::byte weight : mask) masking.counted += std::to_integer<int>(weight);
+  masking.weighted = c.mask == Mask::weights;
+  return masking;
 }
 
 xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed) {

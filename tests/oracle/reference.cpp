@@ -79,7 +79,10 @@ Status correlate(const stage::Correlate::Problem& problem, const Device&,
 Mask mask_of(const Problem& p, const std::uint8_t* bytes) { return {bytes, p.right.width}; }
 
 template <class T, class Sum, class Squares>
-void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
+void window_sums_as(const stage::WindowSums::Problem& problem,
+                    const stage::WindowSums::Buffers& b) {
+  const Problem& p = problem.correlate;
+  const Mask mask{b.mask, p.right.width, problem.masking.weighted};
   Sum* sums = static_cast<Sum*>(b.window_sums);
   Squares* squares = static_cast<Squares*>(b.window_squares);
   for (std::int64_t l = 0; l < p.planes * p.total_lefts(); ++l) {
@@ -87,10 +90,10 @@ void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
     for (int y = 0; y < p.shifts.height; ++y)
       for (int x = 0; x < p.shifts.width; ++x) {
         Wide<T> sum = 0, square = 0;
-        for_counted(p.right, mask_of(p, b.mask), [&](int i, int j) {
+        for_counted(p.right, mask, [&](int i, int j) {
           const Wide<T> f = left.at(p.shifts.x + x + i, p.shifts.y + y + j);
-          sum += f;
-          square += f * f;
+          sum += mask.times(i, j) * f;
+          square += mask.times(i, j) * f * f;
         });
         *sums++ = static_cast<Sum>(sum);
         *squares++ = static_cast<Squares>(square);
@@ -101,13 +104,15 @@ void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
 Status window_sums(const stage::WindowSums::Problem& problem, const Device&,
                    const stage::WindowSums::Buffers& b, PlanState*) {
   if (problem.correlate.type == ElementType::f32)
-    window_sums_as<float, double, double>(problem.correlate, b);
+    window_sums_as<float, double, double>(problem, b);
   else if (problem.correlate.type == ElementType::u16)
-    window_sums_as<std::uint16_t, std::uint64_t, std::uint64_t>(problem.correlate, b);
+    window_sums_as<std::uint16_t, std::uint64_t, std::uint64_t>(problem, b);
+  else if (problem.masking.weighted)
+    window_sums_as<std::uint8_t, std::uint64_t, std::uint64_t>(problem, b);
   else if (problem.correlate.output_type() == ElementType::u64)
-    window_sums_as<std::uint8_t, std::uint32_t, std::uint64_t>(problem.correlate, b);
+    window_sums_as<std::uint8_t, std::uint32_t, std::uint64_t>(problem, b);
   else
-    window_sums_as<std::uint8_t, std::uint32_t, std::uint32_t>(problem.correlate, b);
+    window_sums_as<std::uint8_t, std::uint32_t, std::uint32_t>(problem, b);
   return {};
 }
 
@@ -432,7 +437,9 @@ constexpr Variant<stage::Correlate> correlate_table[] = {
      {.launch = correlate}},
 };
 constexpr Variant<stage::WindowSums> window_sums_table[] = {
-    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = match_features | Features(Feature::weights)},
      {.launch = window_sums}},
 };
 constexpr Variant<stage::Normalise> normalise_table[] = {

@@ -48,12 +48,18 @@ Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
-/// Which pixels of a template and a window count: all, or those that are 1 in its bytes.
+/// Which pixels of a template and a window count: all, those that are not 0 in its bytes, or as
+/// often as these say.
 struct Mask {
   const std::uint8_t* bytes = nullptr;
   int width = 0;
+  bool weighted = false;
 
-  bool counts(int x, int y) const { return !bytes || bytes[std::int64_t{y} * width + x]; }
+  int times(int x, int y) const {
+    const int byte = bytes ? bytes[std::int64_t{y} * width + x] : 1;
+    return weighted ? byte : byte != 0;
+  }
+  bool counts(int x, int y) const { return times(x, y) > 0; }
 };
 
 /// The mask of a window at element (x, y) of the output, of what lies in the picture.
@@ -84,7 +90,7 @@ inline SeenMask seen_mask(const Problem& p, const Overhang& overhang, const Mask
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
-/// Calls f(x, y) for each pixel that counts, and returns their number.
+/// Calls f(x, y) for each pixel that counts, and returns their number, of weights their sum.
 template <class F>
 std::int64_t for_counted(Size size, const Mask& mask, F f) {
   std::int64_t n = 0;
@@ -92,7 +98,7 @@ std::int64_t for_counted(Size size, const Mask& mask, F f) {
     for (int x = 0; x < size.width; ++x)
       if (mask.counts(x, y)) {
         f(x, y);
-        ++n;
+        n += mask.times(x, y);
       }
   return n;
 }
@@ -100,7 +106,8 @@ std::int64_t for_counted(Size size, const Mask& mask, F f) {
 template <class T>
 double mean_of(const Matrix<T>& m, const Mask& mask = {}) {
   Wide<T> sum = 0;
-  const std::int64_t n = for_counted(m.size, mask, [&](int x, int y) { sum += m.at(x, y); });
+  const std::int64_t n =
+      for_counted(m.size, mask, [&](int x, int y) { sum += mask.times(x, y) * m.at(x, y); });
   return static_cast<double>(sum) / static_cast<double>(n);
 }
 
@@ -190,8 +197,9 @@ template <class T>
 Terms terms_of(const Matrix<T>& left, const Matrix<T>& right, const Mask& mask = {}) {
   std::int64_t f_sum = 0, ff = 0, t_sum = 0, tt = 0, ft = 0;
   const std::int64_t n = for_counted(right.size, mask, [&](int x, int y) {
-    const std::int64_t f = left.at(x, y), t = right.at(x, y);
-    f_sum += f, ff += f * f, t_sum += t, tt += t * t, ft += f * t;
+    const std::int64_t f = left.at(x, y), t = right.at(x, y), times = mask.times(x, y);
+    f_sum += times * f, ff += times * f * f, t_sum += times * t, tt += times * t * t;
+    ft += times * f * t;
   });
   return integer_terms(n, f_sum, ff, t_sum, tt, ft);
 }

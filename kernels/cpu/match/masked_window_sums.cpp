@@ -4,8 +4,9 @@
 // that count. For integers the rows' prefix sums come first; then a run costs two differences
 // for a window, whatever its length. Those of u8 wrap around in 32 bits, which their differences
 // undo as long as those fit: a run's sum of squares does up to 66,051 pixels, so runs are at most
-// that long. Floating-point pixels are summed one by one, since a difference of prefix sums would
-// lose precision where the window is dark and its row is not. Loops over adjacent windows are plain
+// that long. A run of weights is one of equal ones. Floating-point pixels are summed one by one,
+// since a difference of prefix sums would lose precision where the window is dark and its row is
+// not. Loops over adjacent windows are plain
 // C++ that the compiler vectorises; the file is compiled once for each of Highway's targets.
 #include "cpu/common/simd.hpp"
 
@@ -24,7 +25,7 @@ namespace xcorr::cpu::masked_window_sums {
 
 /// The sums and squares of a row of windows: those at shifts (0, y), (1, y), ...
 struct Job {
-  const Problem* problem;
+  const stage::WindowSums::Problem* problem;
   const std::vector<MaskRun>* runs;
   const void* left;  ///< f32: the left; others: its prefix sums
   int y;
@@ -54,9 +55,9 @@ struct PrefixRows {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::masked_window_sums::HWY_NAMESPACE {
 
-template <class PrefixSum, class Sum, class Squares>
+template <class PrefixSum, class Sum, class Squares, bool weighted = false>
 HWY_FLATTEN void integers(const Job& job) {
-  const Problem& p = *job.problem;
+  const Problem& p = job.problem->correlate;
   const PrefixRows<PrefixSum> rows(p, const_cast<void*>(job.left));
   auto* HWY_RESTRICT sums = static_cast<Sum*>(job.sums);
   auto* HWY_RESTRICT squares = static_cast<Squares*>(job.squares);
@@ -68,13 +69,14 @@ HWY_FLATTEN void integers(const Job& job) {
     const PrefixSum* HWY_RESTRICT sum = rows.sums(y) + x;
     const PrefixSum* HWY_RESTRICT square = rows.squares(y) + x;
     const int length = run.length;
-    for (int i = 0; i < count; ++i) sums[i] += sum[i + length] - sum[i];
-    for (int i = 0; i < count; ++i) squares[i] += square[i + length] - square[i];
+    const auto times = static_cast<Sum>(weighted ? run.weight : 1);
+    for (int i = 0; i < count; ++i) sums[i] += times * (sum[i + length] - sum[i]);
+    for (int i = 0; i < count; ++i) squares[i] += times * (square[i + length] - square[i]);
   }
 }
 
 HWY_FLATTEN void floats(const Job& job) {
-  const Problem& p = *job.problem;
+  const Problem& p = job.problem->correlate;
   auto* HWY_RESTRICT sums = static_cast<double*>(job.sums);
   auto* HWY_RESTRICT squares = static_cast<double*>(job.squares);
   const int count = p.shifts.width;
@@ -95,11 +97,14 @@ HWY_FLATTEN void floats(const Job& job) {
 void run(const Job& job) {
   using u32 = std::uint32_t;
   using u64 = std::uint64_t;
-  if (job.problem->type == ElementType::f32)
+  const ElementType type = job.problem->correlate.type;
+  if (type == ElementType::f32)
     floats(job);
-  else if (job.problem->type == ElementType::u16)
+  else if (type == ElementType::u16)
     integers<u64, u64, u64>(job);
-  else if (job.problem->output_type() == ElementType::u64)
+  else if (job.problem->masking.weighted)
+    integers<u32, u64, u64, true>(job);
+  else if (job.problem->square_type() == ElementType::u64)
     integers<u32, u32, u64>(job);
   else
     integers<u32, u32, u32>(job);
@@ -147,12 +152,12 @@ Status launch(const stage::WindowSums::Problem& problem, const Device&,
   const Problem& p = problem.correlate;
   if (p.type == ElementType::u8) make_prefix_sums<std::uint8_t, std::uint32_t>(p, b);
   if (p.type == ElementType::u16) make_prefix_sums<std::uint16_t, std::uint64_t>(p, b);
-  const std::size_t sum = size_of(window_sum_type(p)), square = size_of(window_square_type(p));
+  const std::size_t sum = size_of(problem.sum_type()), square = size_of(problem.square_type());
   parallel_for(0, p.shifts.height, [&](int y) {
     const std::int64_t place = std::int64_t{y} * p.shifts.width;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&p, &static_cast<const Runs*>(state)->runs, is_integral(p.type) ? b.workspace : b.lefts, y,
-      static_cast<std::byte*>(b.window_sums) + place * static_cast<std::int64_t>(sum),
+    ({&problem, &static_cast<const Runs*>(state)->runs, is_integral(p.type) ? b.workspace : b.lefts,
+      y, static_cast<std::byte*>(b.window_sums) + place * static_cast<std::int64_t>(sum),
       static_cast<std::byte*>(b.window_squares) + place * static_cast<std::int64_t>(square)});
   });
   return {};
@@ -169,13 +174,15 @@ Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& proble
 }
 
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return bool(problem.masking);
+  return problem.masking &&
+         (!problem.masking.weighted || problem.correlate.type == ElementType::u8);
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
     {{.name = "masked_window_sums",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask,
+                   Feature::weights}},
      {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}},
 };
 

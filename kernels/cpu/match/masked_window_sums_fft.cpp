@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The window sums of bytes under a mask of many runs: those of a mask of noise are as many as its
-// pixels. Window sums are products with the mask, so three transforms there and back take the same
-// time whatever the mask: of the pixels, and of the squares' upper and lower bytes.
+// pixels, and so may those of weights be. Window sums are products with the mask, so three
+// transforms there and back take the same time whatever the mask: of the pixels, and of the
+// squares' upper and lower bytes.
 #include <vector>
 
 #include "cpu/common/common.hpp"
@@ -37,27 +38,27 @@ struct Layout {
         transform(parts.add(fft::of_bytes().workspace_bytes(p, device))) {}
 };
 
-template <class T>
-class Sums {
+template <class Product, class Sum, class Square>
+class WindowSumsOf {
  public:
-  Sums(const stage::WindowSums::Problem& problem, const Device& device,
-       const stage::WindowSums::Buffers& buffers, PlanState* state)
+  WindowSumsOf(const stage::WindowSums::Problem& problem, const Device& device,
+               const stage::WindowSums::Buffers& buffers, PlanState* state)
       : problem_(products_of(problem)),
         device_(device),
         buffers_(buffers),
         state_(state),
         layout_(problem_, device),
         memory_(buffers.workspace, layout_.parts.bytes),
-        products_(reinterpret_cast<T*>(memory_.of(0) + layout_.products)),
+        products_(reinterpret_cast<Product*>(memory_.of(0) + layout_.products)),
         bytes_(reinterpret_cast<std::uint8_t*>(memory_.of(0) + layout_.bytes)) {}
 
   Status run() {
-    auto* sums = static_cast<std::uint32_t*>(buffers_.window_sums);
+    auto* sums = static_cast<Sum*>(buffers_.window_sums);
     if (Status s = multiply(buffers_.lefts, problem_); !s.ok()) return s;
-    each_row([&](std::int64_t i) { sums[i] = static_cast<std::uint32_t>(products_[i]); });
-    auto* squares = static_cast<T*>(buffers_.window_squares);
+    each_row([&](std::int64_t i) { sums[i] = static_cast<Sum>(products_[i]); });
+    auto* squares = static_cast<Square*>(buffers_.window_squares);
     if (Status s = multiply_squares(8); !s.ok()) return s;
-    each_row([&](std::int64_t i) { squares[i] = products_[i] << 8; });
+    each_row([&](std::int64_t i) { squares[i] = Square{products_[i]} << 8; });
     if (Status s = multiply_squares(0); !s.ok()) return s;
     each_row([&](std::int64_t i) { squares[i] += products_[i]; });
     return {};
@@ -100,15 +101,20 @@ class Sums {
   PlanState* state_;
   Layout layout_;
   SlotMemory memory_;
-  T* products_;
+  Product* products_;
   std::uint8_t* bytes_;
 };
 
 Status launch(const stage::WindowSums::Problem& problem, const Device& device,
               const stage::WindowSums::Buffers& b, PlanState* state) {
-  return problem.correlate.output_type() == ElementType::u64
-             ? Sums<std::uint64_t>(problem, device, b, state).run()
-             : Sums<std::uint32_t>(problem, device, b, state).run();
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  const bool wide = problem.correlate.output_type() == ElementType::u64;
+  if (problem.masking.weighted)
+    return wide ? WindowSumsOf<u64, u64, u64>(problem, device, b, state).run()
+                : WindowSumsOf<u32, u64, u64>(problem, device, b, state).run();
+  return wide ? WindowSumsOf<u64, u32, u64>(problem, device, b, state).run()
+              : WindowSumsOf<u32, u32, u32>(problem, device, b, state).run();
 }
 
 std::size_t workspace(const stage::WindowSums::Problem& problem, const Device& device) {
@@ -121,7 +127,8 @@ Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& proble
 }
 
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return problem.masking && fft::error_bound_of_ones(problem.correlate) < 0.25;
+  const double ones = fft::error_bound_of_ones(problem.correlate);
+  return problem.masking && ones * (problem.masking.weighted ? 255 : 1) < 0.25;
 }
 
 bool is_preferred(const stage::WindowSums::Problem& problem, const Device&) {
@@ -134,7 +141,7 @@ bool is_preferred(const stage::WindowSums::Problem& problem, const Device&) {
 constexpr Variant<stage::WindowSums> variants[] = {
     {{.name = "masked_window_sums_fft",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::wide_sums, Feature::mask},
+      .features = {Feature::u8, Feature::wide_sums, Feature::mask, Feature::weights},
       .rank = 1},
      {.supports = supports,
       .launch = launch,

@@ -11,23 +11,26 @@ namespace xcorr::cpu {
 namespace {
 
 /// Templates of one size: their pixels that count, and where their operands go.
-template <class T>
+template <class T, class Operand = T>
 class Templates {
+  static constexpr std::int64_t wider = sizeof(Operand) / sizeof(T);
+
  public:
   Templates(const stage::TemplateSums::Problem& p, const stage::TemplateSums::Buffers& b, int index)
       : p_(p), b_(b), at_(index * p.stride), n_(double(p.masking.pixels(p.size))) {}
 
-  /// Calls f(pixel, its operand, whether it counts), row by row; operands exist where
+  /// Calls f(pixel, its operand, how often it counts), row by row; operands exist where
   /// has_operands().
   template <class F>
   void for_pixels(F f) const {
     for (int y = 0; y < p_.size.height; ++y) {
       const std::int64_t at = at_ + y * p_.pitch;
       const T* row = reinterpret_cast<const T*>(static_cast<const std::byte*>(b_.templates) + at);
-      T* to = p_.has_operands() ? reinterpret_cast<T*>(static_cast<std::byte*>(b_.operands) + at)
-                                : nullptr;
+      auto* to = p_.has_operands()
+                     ? reinterpret_cast<Operand*>(static_cast<std::byte*>(b_.operands) + wider * at)
+                     : nullptr;
       const std::uint8_t* mask = b_.mask ? b_.mask + std::int64_t{y} * p_.size.width : nullptr;
-      for (int x = 0; x < p_.size.width; ++x) f(row[x], to ? to + x : nullptr, !mask || mask[x]);
+      for (int x = 0; x < p_.size.width; ++x) f(row[x], to ? to + x : nullptr, mask ? mask[x] : 1);
     }
   }
   double n() const { return n_; }
@@ -40,31 +43,31 @@ class Templates {
 };
 
 /// Pixels of integers.
-template <class T>
-TemplateSums sums_of(const Templates<T>& pixels) {
+template <class T, class Operand>
+TemplateSums sums_of(const Templates<T, Operand>& pixels) {
   std::int64_t sum = 0, squares = 0;
-  pixels.for_pixels([&](T pixel, T* operand, bool counts) {
-    const std::int64_t v = counts ? pixel : 0;
+  pixels.for_pixels([&](T pixel, Operand* operand, int times) {
+    const std::int64_t v = std::int64_t{times} * pixel;
     sum += v;
-    squares += v * v;
-    if (operand) *operand = static_cast<T>(v);
+    squares += v * pixel;
+    if (operand) *operand = static_cast<Operand>(v);
   });
-  return {
-      double(sum), double(squares),
-      double(n2_covariance<TermOf<T>>(static_cast<std::int64_t>(pixels.n()), squares, sum, sum))};
+  return {double(sum), double(squares),
+          double(n2_covariance<TermOf<Operand>>(static_cast<std::int64_t>(pixels.n()), squares, sum,
+                                                sum))};
 }
 
 template <>
 TemplateSums sums_of(const Templates<float>& pixels) {
   TemplateSums sums;
-  pixels.for_pixels([&](float pixel, float*, bool counts) {
-    const double v = counts ? pixel : 0;
+  pixels.for_pixels([&](float pixel, float*, int times) {
+    const double v = times ? pixel : 0;
     sums.sum += v;
     sums.squares += v * v;
   });
   const double mean = sums.sum / pixels.n();
-  pixels.for_pixels([&](float pixel, float* operand, bool counts) {
-    const double v = counts ? pixel - mean : 0;
+  pixels.for_pixels([&](float pixel, float* operand, int times) {
+    const double v = times ? pixel - mean : 0;
     sums.n2_variance += v * v;
     *operand = static_cast<float>(v);
   });
@@ -74,18 +77,25 @@ TemplateSums sums_of(const Templates<float>& pixels) {
 
 Status template_sums(const stage::TemplateSums::Problem& p, const Device&,
                      const stage::TemplateSums::Buffers& b, PlanState*) {
+  using u8 = std::uint8_t;
+  using u16 = std::uint16_t;
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
-    b.template_sums[r] = p.type == ElementType::u8    ? sums_of(Templates<std::uint8_t>(p, b, r))
-                         : p.type == ElementType::u16 ? sums_of(Templates<std::uint16_t>(p, b, r))
+    b.template_sums[r] = p.masking.weighted           ? sums_of(Templates<u8, u16>(p, b, r))
+                         : p.type == ElementType::u8  ? sums_of(Templates<u8>(p, b, r))
+                         : p.type == ElementType::u16 ? sums_of(Templates<u16>(p, b, r))
                                                       : sums_of(Templates<float>(p, b, r));
   return {};
+}
+
+bool supports(const stage::TemplateSums::Problem& p, const Device&) {
+  return !p.masking.weighted || p.type == ElementType::u8;
 }
 
 constexpr Variant<stage::TemplateSums> table[] = {
     {{.name = "template_sums",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     {.launch = template_sums}},
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::weights}},
+     {.supports = supports, .launch = template_sums}},
 };
 
 }  // namespace

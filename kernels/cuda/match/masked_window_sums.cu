@@ -3,8 +3,9 @@
 // The window sums of masked windows. The mask is a list of runs, each of adjacent pixels of a row
 // that count. For u8 a block goes along a row of windows: from one window to the next a run loses
 // its first pixel and gains the one after its last, so each run costs a window two pixels, whatever
-// its length; the sums are then prefix sums of what is gained. Pixels of 16 bits and floating-point
-// ones are summed one by one: of the latter sums of differences would lose precision.
+// its length; the sums are then prefix sums of what is gained. A run of weights is one of equal
+// ones, whose sums take 64 bits. Pixels of 16 bits and floating-point ones are summed one by one:
+// of the latter sums of differences would lose precision.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/row_words.cuh"
@@ -37,9 +38,11 @@ struct RunsOfBytes {
   }
 };
 
-/// A thread's windows: what each loses and gains on the way to the next.
+/// A thread's windows: what each loses and gains on the way to the next. Gain: int, or of weights
+/// std::int64_t.
+template <class Gain>
 struct Gains {
-  int sums[share] = {}, squares[share] = {};
+  Gain sums[share] = {}, squares[share] = {};
 
   __device__ Gains(const RunsOfBytes& from, int x, int y) {
     const int first = from.left + x;
@@ -54,6 +57,8 @@ struct Gains {
   }
 
  private:
+  static constexpr bool is_weighted = sizeof(Gain) > sizeof(int);
+
   /// From rows of whole words, the last of which stands for those after it: no window needs them.
   __device__ static void load_aligned(const std::uint8_t* row, int x, int last,
                                       u32 (&words)[share / 4]) {
@@ -74,8 +79,9 @@ struct Gains {
 #pragma unroll
       for (int k = 0; k < share; ++k) {
         const int f = byte_of(gained, k), g = byte_of(lost, k);
-        sums[k] += f - g;
-        squares[k] += (f - g) * (f + g);
+        const int gain = is_weighted ? run.weight * (f - g) : f - g;
+        sums[k] += gain;
+        squares[k] += gain * (f + g);
       }
     }
   }
@@ -85,6 +91,7 @@ struct Gains {
 };
 
 /// The first window of a row, summed by the whole block.
+template <bool weighted>
 __device__ void sum_window(const RunsOfBytes& from, int y, u64 (&sums)[2]) {
   sums[0] = sums[1] = 0;
 #pragma unroll 4
@@ -92,9 +99,9 @@ __device__ void sum_window(const RunsOfBytes& from, int y, u64 (&sums)[2]) {
     const MaskRun run = from.runs[i];
     const std::uint8_t* const pixels = from.row(y, run) + from.left + run.x;
     for (int k = threadIdx.x % 32; k < run.length; k += 32) {
-      const u32 f = pixels[k];
-      sums[0] += f;
-      sums[1] += f * f;
+      const u32 f = pixels[k], times = weighted ? run.weight : 1;
+      sums[0] += times * f;
+      sums[1] += times * f * f;
     }
   }
   block_sums<warps>(sums);
@@ -102,14 +109,14 @@ __device__ void sum_window(const RunsOfBytes& from, int y, u64 (&sums)[2]) {
 
 /// Writes values of the block's windows, `first` and what is gained up to each, to a row. Returns
 /// the value of the window after the last. Called by all threads.
-template <class T>
-__device__ T write_row(T first, const int (&gains)[share], T* to, int count) {
+template <class T, class Gain>
+__device__ T write_row(T first, const Gain (&gains)[share], T* to, int count) {
   __shared__ T line[across + across / 32];
   __shared__ T totals[warps];
   const auto place = [](int i) { return i + i / 32; };  // no two lanes' in a bank
   T own = 0;
 #pragma unroll
-  for (const int gain : gains) own += static_cast<T>(static_cast<std::int64_t>(gain));
+  for (const Gain gain : gains) own += static_cast<T>(static_cast<std::int64_t>(gain));
   const T upto = warp_scan(own);
   __syncthreads();  // the values before have been read
   if (threadIdx.x % 32 == 31) totals[threadIdx.x / 32] = upto;
@@ -130,9 +137,9 @@ __device__ T write_row(T first, const int (&gains)[share], T* to, int count) {
   return all;
 }
 
-template <class Squares>
+template <class Sums, class Squares, class Gain>
 __global__ void __launch_bounds__(threads, 2)
-    sums_of_bytes(Problem p, RunsOfBytes from, u32* sums, Squares* squares) {
+    sums_of_bytes(Problem p, RunsOfBytes from, Sums* sums, Squares* squares) {
   wait_for_previous();  // first: what then begins reads the frame before it waits
   let_next_begin();
   from.first += p.left_offset(blockIdx.y);
@@ -141,11 +148,11 @@ __global__ void __launch_bounds__(threads, 2)
   for (int y = blockIdx.x; y < p.shifts.height; y += gridDim.x) {
     const std::int64_t place = std::int64_t{y} * p.shifts.width;
     u64 first[2];
-    sum_window(from, y, first);
-    auto sum = static_cast<u32>(first[0]);
+    sum_window<sizeof(Gain) != sizeof(int)>(from, y, first);
+    auto sum = static_cast<Sums>(first[0]);
     auto square = static_cast<Squares>(first[1]);
     for (int x = 0; x < p.shifts.width; x += across) {
-      const Gains gains(from, x + share * static_cast<int>(threadIdx.x), y);
+      const Gains<Gain> gains(from, x + share * static_cast<int>(threadIdx.x), y);
       const int count = p.shifts.width - x;
       sum = write_row(sum, gains.sums, sums + place + x, count);
       square = write_row(square, gains.squares, squares + place + x, count);
@@ -219,7 +226,7 @@ class Runs final : public PlanState {
   int count_ = 0;
 };
 
-template <class Squares>
+template <class Sums, class Squares, class Gain = int>
 Status launch_bytes(const Problem& p, const Device& device, const stage::WindowSums::Buffers& b,
                     const Runs& runs) {
   const auto* pixels = static_cast<const std::uint8_t*>(b.lefts);
@@ -234,8 +241,8 @@ Status launch_bytes(const Problem& p, const Device& device, const stage::WindowS
                          runs.runs(),
                          runs.count()};
   const dim3 grid(grid_extent(p.shifts.height), static_cast<unsigned>(p.total_lefts()));
-  return enqueue_early(device, "sums_of_bytes", sums_of_bytes<Squares>, grid, threads, 0, b.stream,
-                       p, from, static_cast<u32*>(b.window_sums),
+  return enqueue_early(device, "sums_of_bytes", sums_of_bytes<Sums, Squares, Gain>, grid, threads,
+                       0, b.stream, p, from, static_cast<Sums*>(b.window_sums),
                        static_cast<Squares*>(b.window_squares));
 }
 
@@ -253,8 +260,9 @@ Status launch(const stage::WindowSums::Problem& problem, const Device& device,
   const Runs& runs = *static_cast<const Runs*>(state);
   if (p.type == ElementType::f32) return launch_pixels<float, double>(p, b, runs);
   if (p.type == ElementType::u16) return launch_pixels<std::uint16_t, u64>(p, b, runs);
-  return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, device, b, runs)
-                                             : launch_bytes<u32>(p, device, b, runs);
+  if (problem.masking.weighted) return launch_bytes<u64, u64, std::int64_t>(p, device, b, runs);
+  return p.output_type() == ElementType::u64 ? launch_bytes<u32, u64>(p, device, b, runs)
+                                             : launch_bytes<u32, u32>(p, device, b, runs);
 }
 
 Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& problem, const Device&) {
@@ -263,14 +271,15 @@ Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& proble
 
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
-  return problem.masking && p.total_lefts() <= 65535 && (p.type == ElementType::u8 || !p.own_lefts);
+  return problem.masking && p.total_lefts() <= 65535 &&
+         (p.type == ElementType::u8 || !(p.own_lefts || problem.masking.weighted));
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
     {{.name = "masked_window_sums",
       .backend = Backend::cuda,
       .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask,
-                   Feature::own_lefts}},
+                   Feature::weights, Feature::own_lefts}},
      {.supports = supports, .launch = launch, .plan = plan}},
 };
 

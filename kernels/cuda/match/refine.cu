@@ -16,8 +16,8 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-/// Visits the pixels of window and template that count and are seen, divided among the threads of
-/// the block: a warp takes a row of pixels. `end_row` is called after each row.
+/// Visits the pixels of window and template that count, how often, and are seen, divided among the
+/// threads of the block: a warp takes a row of pixels. `end_row` is called after each row.
 template <class In, class F, class G>
 __device__ void for_pixels(const Problem& p, const Rect& seen, const std::byte* window,
                            const In* right, const std::uint8_t* mask, F f, G end_row) {
@@ -29,7 +29,8 @@ __device__ void for_pixels(const Problem& p, const Rect& seen, const std::byte* 
         reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
 #pragma unroll 2
     for (int x = seen.x + lane; x < seen.x + seen.width; x += 32)
-      if (!mask || mask[std::int64_t{y} * p.right.width + x]) f(left_row[x], right_row[x]);
+      if (const unsigned times = mask ? mask[std::int64_t{y} * p.right.width + x] : 1; times > 0)
+        f(left_row[x], right_row[x], times);
     end_row();
   }
 }
@@ -45,10 +46,10 @@ __device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, cons
   unsigned long long totals[3] = {};
   for_pixels(
       p.correlate, seen, window, right, mask,
-      [&](unsigned f, unsigned t) {
-        product += f * t;
-        sum += f;
-        squares += f * f;
+      [&](unsigned f, unsigned t, unsigned times) {
+        product += f * t;  // templates have been multiplied by their weights
+        sum += times * f;
+        squares += times * f * f;
       },
       [&] {
         totals[0] += product;
@@ -68,7 +69,7 @@ __device__ ScoreTerms<TermOf<In>> terms_of(const stage::Refine::Problem& p, cons
     unsigned long long seen_totals[3] = {};
     for_pixels(
         p.correlate, seen, window, right, mask,
-        [&](unsigned, unsigned t) {
+        [&](unsigned, unsigned t, unsigned) {
           ++seen_totals[0];
           seen_totals[1] += t;
           seen_totals[2] += t * t;
@@ -88,7 +89,7 @@ __device__ CentredTerms terms_of(const stage::Refine::Problem& p, const Rect& se
   double means[3] = {};  // the last one: pixels
   for_pixels(
       p.correlate, seen, window, right, mask,
-      [&](double f, double t) {
+      [&](double f, double t, unsigned) {
         means[0] += f;
         means[1] += t;
         ++means[2];
@@ -100,7 +101,7 @@ __device__ CentredTerms terms_of(const stage::Refine::Problem& p, const Rect& se
   double s[7] = {};
   for_pixels(
       p.correlate, seen, window, right, mask,
-      [&](double f, double t) {
+      [&](double f, double t, unsigned) {
         const double a = f - means[0], b = t - means[1];
         s[0] += f * f;
         s[1] += t * t;

@@ -92,6 +92,12 @@ struct MatchSettings {
   /// Finite, not negative.
   double confirm_threshold = 0;
 
+  /// Masks are weights: a pixel counts as often as its byte of the mask says, 0 to 255 times, in
+  /// means, squares and products; scores are exact. Sub-pixel places by least squares take pixels
+  /// that count at least half. For normed methods and upright templates inside frames of u8, on
+  /// luma and colour. False: a pixel counts where its mask is not 0.
+  bool weights = false;
+
   int max_peaks = 1;  ///< per template, 1 to 1024
 
   /// Pixels. A peak reaches the threshold and none of its eight neighbours beats it; of equal ones
@@ -219,12 +225,13 @@ class XCORR_API Matcher {
   /// `masks`: none, or one for each template, of its size, u8 in host memory; copied. A pixel
   /// counts where its mask is not 0 (OpenCV's meaning of an 8-bit mask), in the template and in
   /// every template window: scores, peaks and thresholds are those of these pixels alone, for all
-  /// methods, and exact for u8. A mask without data is one in which all count. Templates of one
-  /// size that share a mask are searched together, and their window sums are computed once.
-  /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel, and
-  /// for a pixel of f32 that counts but is not finite, or where the largest of them is beyond
-  /// [1e-18, 1e15] and not 0: products are added up in single precision. Frames are not looked at:
-  /// of other magnitudes than the template's they are matched by the normed methods alone.
+  /// methods, and exact for u8. With MatchSettings::weights masks are weights. A mask without data
+  /// is one in which all count. Templates of one size that share a mask are searched together, and
+  /// their window sums are computed once. Errors: invalid_argument for a mask of another size or
+  /// type, or one that leaves no pixel, and for a pixel of f32 that counts but is not finite, or
+  /// where the largest of them is beyond [1e-18, 1e15] and not 0: products are added up in single
+  /// precision. Frames are not looked at: of other magnitudes than the template's they are matched
+  /// by the normed methods alone.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
   /// Shares live templates of the matcher's device. Each frame is matched with their state at its

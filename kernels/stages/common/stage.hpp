@@ -45,8 +45,9 @@ enum class Feature : std::uint8_t {
   planes,           ///< a picture has several, see Problem::planes
   subsampled,       ///< a pixel is made from fewer
   overhang,         ///< windows may stick out of the frame
+  weights,          ///< pixels of a template count by weights
 };
-inline constexpr int feature_count = 18;
+inline constexpr int feature_count = 19;
 
 /// A set of features.
 class Features {

@@ -2,6 +2,7 @@
 #include "stages/match/mask.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "stages/match/mask_runs.hpp"
 
@@ -9,7 +10,8 @@ namespace xcorr {
 
 Masking masking_of(std::span<const std::uint8_t> mask, Size size) {
   if (mask.empty()) return {};
-  return {std::ranges::count(mask, 1), std::ssize(mask_runs(mask.data(), size))};
+  return {std::accumulate(mask.begin(), mask.end(), std::int64_t{0}),
+          std::ssize(mask_runs(mask.data(), size)), std::ranges::max(mask) > 1};
 }
 
 Rect counted_part(std::span<const std::uint8_t> mask, Size size) {

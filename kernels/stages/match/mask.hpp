@@ -4,6 +4,8 @@
 // with. A mask is one byte per pixel, 1 where it counts and 0 elsewhere, dense, of the template's
 // size. What products are made of is 0 where the mask is, so they need no mask; window sums and
 // means do.
+// A mask of weights says how often a pixel counts, 0 to 255 times. All formulas of scores hold for
+// it, with the sum of weights as the number of pixels; products are of templates times weights.
 #pragma once
 
 #include <vector>
@@ -14,8 +16,9 @@ namespace xcorr {
 
 /// What a stage's problem says of the mask of its templates.
 struct Masking {
-  std::int64_t counted = 0;  ///< pixels that count; 0: there is no mask, all do
+  std::int64_t counted = 0;  ///< pixels that count, so often; 0: there is no mask, all do
   std::int64_t runs = 0;     ///< of adjacent ones in a row; 0: not known
+  bool weighted = false;     ///< the mask is one of weights
 
   constexpr explicit operator bool() const { return counted > 0; }
   constexpr std::int64_t pixels(Size size) const { return counted ? counted : size.area(); }

@@ -14,8 +14,8 @@ namespace xcorr {
 /// this added, which is what they are where there is no edge.
 inline constexpr int edge_planes = 2, no_edge = 128;
 
-/// Sums over all pixels of a template that count (u8 and u16: exact integers below 2^53; f32: sums
-/// of doubles).
+/// Sums over all pixels of a template that count, as often as they do (u8 and u16: exact integers
+/// below 2^53; f32: sums of doubles).
 struct TemplateSums {
   double sum = 0, squares = 0;  ///< sum t, sum t^2
   /// n sum t^2 - (sum t)^2, n^2 times the variance; for u8 and u16 an integer, rounded once.
@@ -43,27 +43,38 @@ struct TemplateSums {
     Masking masking = {};
 
     constexpr Features features() const {
-      return Features(feature_of(type)).with(Feature::mask, bool(masking));
+      return Features(feature_of(type))
+          .with(Feature::mask, bool(masking))
+          .with(Feature::weights, masking.weighted);
     }
     /// Whether products are made of something else than the templates themselves.
     constexpr bool has_operands() const { return type == ElementType::f32 || masking; }
+    /// Those of bytes times their weights are words.
+    constexpr ElementType operand_type() const {
+      return masking.weighted ? ElementType::u16 : type;
+    }
+    /// Laid out like the templates, element by element.
+    constexpr Extent operands() const {
+      if (!has_operands()) return {0, size_of(type)};
+      const auto times = static_cast<std::int64_t>(size_of(operand_type()) / size_of(type));
+      return matrices(operand_type(), size, times * pitch, times * stride, count);
+    }
   };
 
   struct Buffers : LaunchOfRights {
     const void* templates = nullptr;
     const std::uint8_t* mask = nullptr;  ///< see stages/match/mask.hpp
-    /// Where there are any: the templates, f32 less their mean, and 0 where the mask is; laid out
-    /// like the templates.
+    /// Where there are any: the templates, f32 less their mean, and 0 where the mask is, or times
+    /// its weights.
     void* operands = nullptr;
     xcorr::TemplateSums* template_sums = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const Extent pixels = matrices(p.type, p.size, p.pitch, p.stride, p.count);
-    visit("templates", &Buffers::templates, pixels);
+    visit("templates", &Buffers::templates, matrices(p.type, p.size, p.pitch, p.stride, p.count));
     visit("mask", &Buffers::mask, p.masking.extent(p.size));
-    visit("operands", &Buffers::operands, p.has_operands() ? pixels : Extent{0, size_of(p.type)});
+    visit("operands", &Buffers::operands, p.operands());
     visit("template_sums", &Buffers::template_sums, records<xcorr::TemplateSums>(p.count));
   }
 };

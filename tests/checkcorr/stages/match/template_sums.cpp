@@ -18,7 +18,7 @@ using xcorr::cpu::plain::right_of;
 /// f32: less their mean, which may be a rounding of doubles off.
 template <class T>
 void compare_operands(Comparison& comparison, const Truth& t, const Values& got) {
-  const Problem& p = t.scenario.problem.correlate;
+  const xcorr::Problem& p = t.scenario.problem.correlate;
   for (std::int64_t r = 0; r < p.rights; ++r)
     for (int y = 0; y < p.right.height; ++y)
       for (int x = 0; x < p.right.width; ++x) {
@@ -34,12 +34,36 @@ void compare_operands(Comparison& comparison, const Truth& t, const Values& got)
       }
 }
 
+/// Bytes times their weights.
+void compare_weighed(Comparison& comparison, const Truth& t, const Values& got) {
+  const xcorr::Problem& bytes = t.scenario.problem.correlate;
+  xcorr::Problem words = bytes;
+  words.right_pitch *= 2;
+  words.right_stride *= 2;
+  const auto weights = view<std::uint8_t>(t.scenario.values, "mask");
+  const Size size = bytes.right;
+  for (std::int64_t r = 0; r < bytes.rights; ++r) {
+    const auto pixels = right_of<std::uint8_t>(bytes, t.scenario.values.at("rights").data(), r);
+    const auto operands = right_of<std::uint16_t>(words, got.at("operands").data(), r);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const int expected = pixels.at(x, y) * weights[std::size_t(y) * size.width + x];
+        comparison.value([=] { return "operands of right " + std::to_string(r); }, expected,
+                         int{operands.at(x, y)}, 0);
+      }
+  }
+}
+
 class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
+  bool weighs() const override { return true; }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && c.planes == 1 && !trial.method && is_usual(c, trial);
   }
+  /// Of what the case has: a plan's weighted templates lie beside words.
   Problem problem(const Scenario& scenario) const override {
-    return scenario.problem.template_sums();
+    const xcorr::Problem& p = scenario.problem.correlate;
+    return {p.type,        p.right,        p.planes * p.rights,
+            p.right_pitch, p.right_stride, scenario.problem.masking};
   }
   xcorr::Status prepare(Scenario&) const override { return {}; }
   xcorr::Status make_truth(Scenario& scenario) const override { return prepare(scenario); }
@@ -64,6 +88,7 @@ class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
       sum("n2_variance", e.n2_variance, a.n2_variance, n * e.squares);
     }
     if (!problem(t.scenario).has_operands()) return;
+    if (t.scenario.problem.masking.weighted) return compare_weighed(comparison, t, got);
     with_pixels(type, [&]<class T>() { compare_operands<T>(comparison, t, got); });
   }
 } const template_sums_test;

@@ -11,6 +11,7 @@ namespace checkcorr {
 namespace {
 
 class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
+  bool weighs() const override { return true; }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && !trial.method && is_usual(c, trial);
   }
@@ -23,12 +24,13 @@ class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const xcorr::Problem& p = t.scenario.problem.correlate;
+    const Problem whole = problem(t.scenario);
     if (is_integral(p.type)) {
-      if (p.type == ElementType::u16)
+      if (whole.sum_type() == ElementType::u64)
         compare_exactly<std::uint64_t>(comparison, "window_sums", t.scenario.values, got);
       else
         compare_exactly<std::uint32_t>(comparison, "window_sums", t.scenario.values, got);
-      if (p.output_type() == ElementType::u64)
+      if (whole.square_type() == ElementType::u64)
         compare_exactly<std::uint64_t>(comparison, "window_squares", t.scenario.values, got);
       else
         compare_exactly<std::uint32_t>(comparison, "window_squares", t.scenario.values, got);
