@@ -4,7 +4,7 @@
 // of the library sees. One CSV line a case on standard output.
 //
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
-//               [--frame=PGM [--template=PGM...]] [--mask=none|disc] [--peaks=FILE]
+//               [--frame=PGM [--template=PGM...]] [--mask=none|disc|soft] [--peaks=FILE]
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
 //               [--max-peaks=N] [--threshold=SCORE] [--bits=N] [--matchers=N]
 //               [--match-on=luma|color|edges|color-edges] [--pixels=gray|rgb|nv12]
@@ -14,8 +14,9 @@
 // random bytes, of several sizes, or of the image --frame, such as a photograph (matches.py goes
 // through several); templates are cut from it. With --template the images in the files are the
 // only case; its `side` is the first template's width. --mask=disc: what counts of a template is
-// the inscribed ellipse. --peaks writes what the last case found, as CSV. --bits, 9 to 16: pixels
-// of so many bits in words of 16, the bytes with random bits below them. --angles (degrees),
+// the inscribed ellipse; soft: with weights. --peaks writes what the last case found, as CSV.
+// --bits, 9 to 16: pixels of so many bits in words of 16, the bytes with random bits below them.
+// --angles (degrees),
 // --scales, --levels and --exhaustive search poses, see PoseRange. --pixels: how those of frames
 // lie; a photograph in colour is a PPM.
 //
@@ -41,12 +42,15 @@ namespace {
 
 using namespace xcorr;
 
+enum class MaskShape { none, disc, soft };
+constexpr const char* mask_shapes[] = {"none", "disc", "soft"};
+
 struct Options {
   Backend backend = Backend::cuda;
   std::vector<std::string> kernels;
   double seconds = 0.3;
   std::string filter = "*";
-  bool disc = false;
+  MaskShape mask = MaskShape::none;
   PoseRange poses;
   int max_peaks = 1;
   double threshold = MatchSettings().threshold;
@@ -59,8 +63,8 @@ struct Options {
   std::string peaks;
 };
 
-/// The inscribed ellipse of each template.
-std::vector<Image> discs_of(std::span<const MatrixView> templates) {
+/// The inscribed ellipse of each template, also with weights that fall in the outer half.
+std::vector<Image> masks_of(std::span<const MatrixView> templates, bool soft) {
   std::vector<Image> masks;
   for (const MatrixView& t : templates) {
     const auto [width, height] = t.size;
@@ -68,7 +72,9 @@ std::vector<Image> discs_of(std::span<const MatrixView> templates) {
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         const double u = (2 * x + 1.0) / width - 1, v = (2 * y + 1.0) / height - 1;
-        mask.pixels.push_back(u * u + v * v <= 1);
+        const double inside = 1 - u * u - v * v;
+        mask.pixels.push_back(soft ? static_cast<std::uint8_t>(std::clamp(510 * inside, 0.0, 255.0))
+                                   : inside >= 0);
       }
     masks.push_back(std::move(mask));
   }
@@ -91,10 +97,11 @@ void bench(const Device& device, const Options& options, const std::string& kern
   const Size size = image.size;
   const int side = templates.front().size.width;
   const UploadedFrame frame = upload(device, image);
-  std::vector<Image> discs;
+  std::vector<Image> shapes;
   std::vector<MatrixView> masks;
-  if (options.disc) discs = discs_of(templates);
-  for (const Image& mask : discs) masks.push_back(mask.view());
+  const bool soft = options.mask == MaskShape::soft;
+  if (options.mask != MaskShape::none) shapes = masks_of(templates, soft);
+  for (const Image& mask : shapes) masks.push_back(mask.view());
   MatchSettings settings;
   settings.budget = {0, 0};  // what it costs is measured
   settings.kernel = kernel;
@@ -103,6 +110,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
   settings.threshold = options.threshold;
   settings.match_on = options.match_on;
   settings.confirm_threshold = options.confirm_threshold;
+  settings.weights = soft;
   std::vector<Matcher> matchers;
   for (int i = 0; i < options.matchers; ++i) {
     matchers.push_back(require(Matcher::create(device)));
@@ -132,7 +140,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
               device.name.c_str(), matchers.front().kernel().c_str(), size.width, size.height, side,
               templates.size(), latency, stream, peaks.size(),
               options.frame.empty() ? "random bytes" : options.frame.c_str(),
-              options.disc ? "disc" : "none", compared[int(options.match_on)],
+              mask_shapes[int(options.mask)], compared[int(options.match_on)],
               layouts[int(image.layout)]);
   std::fflush(stdout);
   if (!options.peaks.empty()) write_peaks(options.peaks, peaks);
@@ -192,8 +200,8 @@ Options parse(int argc, char** argv) {
       options.frame = arg.substr(8);
     else if (arg.starts_with("--template="))
       options.templates.push_back(arg.substr(11));
-    else if (arg == "--mask=disc" || arg == "--mask=none")
-      options.disc = arg == "--mask=disc";
+    else if (arg.starts_with("--mask="))
+      options.mask = one_of<MaskShape>(arg.substr(7), {"none", "disc", "soft"});
     else if (arg.starts_with("--angles="))
       std::tie(options.poses.angle_start, options.poses.angle_extent) = pair_of(arg.substr(9));
     else if (arg.starts_with("--scales="))

@@ -43,13 +43,10 @@ Status check_settings(const MatchSettings& s) {
   if (s.confirm_threshold > 0 && (on_edges || s.overhang > 0 || s.poses.any()))
     return {Code::unsupported,
             "confirm_threshold is for upright templates inside the frame, on luma and colour"};
-  if (s.weights && (on_edges || s.overhang > 0 || s.confirm_threshold > 0 || s.poses.any()))
+  if (s.weights && !can_weigh(s))
     return {Code::unsupported,
-            "weights are for upright templates inside the frame, on luma and colour, without "
-            "confirm_threshold"};
-  if (s.weights && !info(s.method).normed)
-    return {Code::unsupported, std::string("weights: scores by ") + info(s.method).name +
-                                   " grow with them; those of normed methods do not"};
+            "weights are for normed methods and upright templates inside the frame, on luma and "
+            "colour, without confirm_threshold"};
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
@@ -63,6 +60,11 @@ Status check_settings(const MatchSettings& s) {
 }
 
 }  // namespace
+
+bool can_weigh(const MatchSettings& s) {
+  return info(s.method).normed && !is_on_edges(s.match_on) && !(s.overhang > 0) &&
+         !(s.confirm_threshold > 0) && !s.poses.any();
+}
 
 Rect searched_region(Size frame, const Rect& region) {
   if (region.empty()) return {0, 0, frame.width, frame.height};

@@ -26,8 +26,10 @@ GType mask_type() {
   static const GType type = [] {
     static constexpr GEnumValue values[] = {
         {static_cast<int>(MaskKind::none), "All pixels", "none"},
-        {static_cast<int>(MaskKind::alpha), "Those with an alpha of 128 or more, or half of the largest", "alpha"},
+        {static_cast<int>(MaskKind::alpha),
+         "Those with an alpha of 128 or more, or half of the largest", "alpha"},
         {static_cast<int>(MaskKind::disc), "Those in the largest disc or ellipse", "disc"},
+        {static_cast<int>(MaskKind::weights), "Each as much as its alpha says", "weights"},
         {0, nullptr, nullptr}};
     return g_enum_register_static("GstCudaXCorrMask", values);
   }();

@@ -97,8 +97,8 @@ void set_min_confidence(SearchSettings& search) {
 }  // namespace
 
 /// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
-/// they have none; without templates, if detections are followed; with what targets are followed
-/// by.
+/// they have none; with weights, if templates have any and they can be used; without templates, if
+/// detections are followed; with what targets are followed by.
 Task Analyser::possible(Task task) const {
   xcorr::MatchSettings& match = task.search.match;
   if (!can_match_on(match.match_on, format_)) match_on_luma(match);
@@ -108,6 +108,8 @@ Task Analyser::possible(Task task) const {
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
   set_min_confidence(task.search);
+  match.weights = asks_for_weights(task) && luma_type(format_) == xcorr::ElementType::u8 &&
+                  xcorr::can_weigh(match);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
   match.min_contrast *= levels_of_gray(format_);
@@ -128,10 +130,11 @@ xcorr::Status Analyser::load(const Task& task) {
   }
   const bool live = shall_be_live(task);
   const bool in_color = xcorr::is_in_color(task.search.match.match_on);
+  const bool weighted = task.search.match.weights;
   if (loaded_ && task.template_set == templates.template_set && live == templates.are_live() &&
-      in_color == templates.in_color)
+      in_color == templates.in_color && weighted == templates.weighted)
     return {};
-  auto made = load_bank(task.template_set, format_, device(), live, in_color, templates);
+  auto made = load_bank(task.template_set, format_, device(), live, in_color, weighted, templates);
   if (!made.ok()) return made.status();
   loaded_ = false;
   if (auto status = search.set_templates(made.value()); !status.ok())

@@ -15,7 +15,9 @@ xcorr::Status with_names_of(const TemplateSet& template_set, const xcorr::Status
 
 xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> template_set,
                                          const GstVideoInfo& format, const xcorr::Device& device,
-                                         bool live, bool in_color, const LoadedTemplates& before) {
+                                         bool live, bool in_color, bool weighted,
+                                         const LoadedTemplates& before) {
+  const bool halves = !weighted && template_set->mask.kind == MaskKind::weights;
   std::vector<LumaImage> images;
   for (std::size_t i = 0; i < template_set->size(); ++i) {
     auto image = luma_in(format, (*template_set)[i], in_color);
@@ -23,6 +25,8 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
       return xcorr::Status(
           xcorr::Code::invalid_argument,
           "Cannot convert the template '" + (*template_set)[i].name() + "' to the frames' format");
+    for (std::uint8_t& weight : image->mask)
+      if (halves) weight = weight >= half_weight;
     images.push_back(std::move(*image));
   }
   LoadedTemplates loaded;
@@ -36,6 +40,7 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
   loaded.things = things_of(*template_set);
   loaded.template_set = std::move(template_set);
   loaded.in_color = in_color;
+  loaded.weighted = weighted;
   return loaded;
 }
 

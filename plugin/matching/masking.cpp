@@ -19,14 +19,16 @@ namespace {
 
 std::string name_of(const Masking& masking) {
   if (masking.file) return "the mask file '" + masking.file->file + "'";
-  if (masking.kind == MaskKind::alpha) return "its alpha";
+  if (masking.kind != MaskKind::disc) return "its alpha";
   return "a disc with a 'mask-inset' of " + std::to_string(masking.inset);
 }
 
 Mask make_mask(const LoadedImage& image, const Masking& masking, std::string& reason) {
   if (masking.file) {
     const xcorr::Size size = image.size(), size_of_mask = masking.file->size();
-    if (size == size_of_mask) return read_mask(*masking.file, bright_pixels, reason);
+    const bool weighs = masking.kind == MaskKind::weights;
+    if (size == size_of_mask)
+      return read_mask(*masking.file, weighs ? bright_weights : bright_pixels, reason);
     reason = name_of(masking) + " has " + text_of(size_of_mask) + " pixels, the template " +
              text_of(size);
     return {};
@@ -36,6 +38,8 @@ Mask make_mask(const LoadedImage& image, const Masking& masking, std::string& re
       return {};
     case MaskKind::alpha:
       return read_mask(image, opaque_pixels, reason);
+    case MaskKind::weights:
+      return read_mask(image, alpha_weights, reason);
     case MaskKind::disc:
       return disc(image.size(), masking.inset);
   }
@@ -62,14 +66,14 @@ SharedImage masked(const LoadedImage& image, const Masking& masking,
   changed->masking = masking;
   Mask& mask = changed->mask = make_mask(image, masking, reason);
   if (!reason.empty()) return nullptr;
-  const auto counted = std::ranges::count(mask, 1);
-  if (counted == std::ssize(mask)) {
+  if (std::ranges::count(mask, mask.empty() ? 0 : mask.front()) == std::ssize(mask) &&
+      (mask.empty() || mask.front() != 0)) {  // all alike
     mask.clear();
     return changed;
   }
-  if (counted == 0) {
+  if (std::ranges::count(mask, 0) == std::ssize(mask)) {
     reason = name_of(masking) + " leaves no pixel of it";
-    if (!masking.file && masking.kind == MaskKind::alpha)
+    if (!masking.file && masking.kind != MaskKind::disc)
       reason += ": it is transparent everywhere, with mask=none all of it counts";
   } else if (!xcorr::is_on_edges(match.match_on) && xcorr::info(match.method).centred &&
              flattens(*changed)) {

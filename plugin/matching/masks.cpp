@@ -58,16 +58,44 @@ Mask opaque_pixels(const MappedFrame& image) {
   return alpha;
 }
 
+Mask alpha_weights(const MappedFrame& image) {
+  if (!GST_VIDEO_INFO_HAS_ALPHA(&image.frame.info)) return {};
+  return mask_of(image, [](const auto* pixel) { return alpha_of(pixel); });
+}
+
+namespace {
+
+/// What an image's unpacked components have from black to white.
+struct Range {
+  int black[GST_VIDEO_MAX_COMPONENTS], span[GST_VIDEO_MAX_COMPONENTS];
+  int colours;  ///< or luma
+
+  explicit Range(const MappedFrame& image) {
+    const GstVideoInfo& info = image.frame.info;
+    gst_video_color_range_offsets(info.colorimetry.range, unpacked_format(image), black, span);
+    colours = GST_VIDEO_INFO_IS_RGB(&info) ? 3 : 1;
+  }
+};
+
+}  // namespace
+
 Mask bright_pixels(const MappedFrame& image) {
-  const GstVideoInfo& info = image.frame.info;
-  int black[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
-  gst_video_color_range_offsets(info.colorimetry.range, unpacked_format(image), black, range);
-  const int colours = GST_VIDEO_INFO_IS_RGB(&info) ? 3 : 1;  // or luma
+  const Range range(image);
   return mask_of(image, [&](const auto* pixel) {
-    const auto is_brighter = [&](int i) { return pixel[1 + i] > black[i]; };
+    const auto is_brighter = [&](int i) { return pixel[1 + i] > range.black[i]; };
     bool bright = false;
-    for (int i = 0; i < colours; ++i) bright |= is_brighter(i);
+    for (int i = 0; i < range.colours; ++i) bright |= is_brighter(i);
     return bright && alpha_of(pixel) >= opaque;
+  });
+}
+
+Mask bright_weights(const MappedFrame& image) {
+  const Range range(image);
+  return mask_of(image, [&](const auto* pixel) {
+    std::int64_t most = 0;
+    for (int i = 0; i < range.colours; ++i)
+      most = std::max(most, 255 * (std::int64_t{pixel[1 + i]} - range.black[i]) / range.span[i]);
+    return static_cast<std::uint8_t>(std::min<std::int64_t>(most, 255) * alpha_of(pixel) / 255);
   });
 }
 

@@ -17,4 +17,8 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 
+inline bool asks_for_weights(const Task& task) {
+  return task.template_set->mask.kind == MaskKind::weights;
+}
+
 }  // namespace cudaxcorr

@@ -63,6 +63,14 @@ void add_those_of_match_on(const Task& asked, const Task& done, const GstVideoIn
   }
 }
 
+void add_those_of_weights(const Task& asked, const Task& done, std::vector<std::string>& warnings) {
+  if (asks_for_weights(asked) && !done.search.match.weights)
+    warnings.emplace_back(
+        "'mask=weights': pixels count whose weight is at least half, since weights are for normed "
+        "methods and upright templates inside frames of 8 bits, on luma and colour, without "
+        "'confirm-threshold'");
+}
+
 void add_those_of_videos(const TemplateSet& template_set, std::vector<std::string>& warnings) {
   for (const auto list :
        {&TemplateSet::single, &TemplateSet::several, &TemplateSet::added, &TemplateSet::mask_file})
@@ -84,6 +92,7 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
         "'devices': templates that change, by 'template-update', are all searched by the first of "
         "them; with template-update=0 from the start on they are shared out");
   add_those_of_match_on(asked, done, format, warnings);
+  add_those_of_weights(asked, done, warnings);
   bool has_thresholds = false;
   for (std::size_t i = 0; i < images.size(); ++i) {
     const LoadedImage& image = (*done.template_set)[i];

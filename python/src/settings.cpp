@@ -73,6 +73,7 @@ void bind_settings(nb::module_& module) {
           [](MatchSettings& s, int polarity) { s.polarity = static_cast<Polarity>(polarity); })
       .def_rw("min_contrast", &MatchSettings::min_contrast)
       .def_rw("confirm_threshold", &MatchSettings::confirm_threshold)
+      .def_rw("weights", &MatchSettings::weights)
       .def_rw("max_peaks", &MatchSettings::max_peaks)
       .def_rw("min_peak_distance", &MatchSettings::min_peak_distance)
       .def_prop_rw(

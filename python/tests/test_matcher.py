@@ -61,7 +61,7 @@ def test_kernels_by_name(frame):
     ("overhang", 0.6, ValueError), ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", 360, TypeError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
-    ("confirm_threshold", -1.0, ValueError), ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
+    ("weights", "some", TypeError), ("confirm_threshold", -1.0, ValueError), ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
     ("subpixel_threshold", -1.5, ValueError), ("min_confidence", 1.5, ValueError), ("min_confidence", "much", TypeError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
@@ -274,6 +274,22 @@ def test_a_second_look_tells_icons_apart():
     matcher.settings = dataclasses.replace(matcher.settings, confirm_threshold=6.0)
     peak, = matcher.match(frame)
     assert (peak["x"], peak["y"], peak["score"]) == (5, 8, 1)
+
+
+def test_masks_that_are_weights():
+    frame, part = noise((60, 80), 6), noise((16, 16), 7)
+    weights = numpy.clip(400 - 6 * numpy.hypot(*numpy.ogrid[-7.5:8, -7.5:8]) ** 2, 0, 255).astype("u1")
+    frame[20:36, 30:46] = numpy.where(weights > 0, part, 90)
+    matcher = on_cpu([part], [weights], weights=True, subpixel="none")
+    peak, = matcher.match(frame)
+    assert (peak["x"], peak["y"], peak["score"]) == (30, 20, 1)
+    # By the definition, at a place where it is no copy.
+    window, w = frame[5:21, 3:19].astype("f8"), weights.astype("f8")
+    f, t = (each - (w * each).sum() / w.sum() for each in (window, part.astype("f8")))
+    expected = (w * f * t).sum() / numpy.sqrt((w * f * f).sum() * (w * t * t).sum())
+    assert matcher.score(frame)[5, 3] == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(ValueError, match="weights are for normed methods"):
+        on_cpu([part], [weights], weights=True, method="sqdiff").match(frame)
 
 
 def outlined(fill, around):

@@ -117,6 +117,9 @@ class Settings:
         Above 0: peaks stay where template and frame differ by at most that in each square of 8 x 8 pixels, root mean
         square in gray levels of the template, after what the method does not compare is made equal: tells similar
         icons apart. Upright, on luma and colour.
+    weights : bool
+        Masks are weights: a pixel counts as often as its byte of the mask says, 0 to 255 times, instead of where that
+        is not 0. For normed methods, upright templates and frames of uint8, on luma and colour.
     max_peaks : int
         Per template, 1 to 1024.
     min_peak_distance : int
@@ -152,6 +155,7 @@ class Settings:
     polarity: Polarity = "same"
     min_contrast: float = 0.0
     confirm_threshold: float = 0.0
+    weights: bool = False
     max_peaks: int = 1
     min_peak_distance: int = 0
     subpixel: Subpixel | bool = "least-squares"
@@ -179,6 +183,7 @@ class SettingsChanges(TypedDict, total=False):
     polarity: Polarity
     min_contrast: float
     confirm_threshold: float
+    weights: bool
     max_peaks: int
     min_peak_distance: int
     subpixel: Subpixel | bool
@@ -255,7 +260,7 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
                  "kernel", "edge_contrast", "max_work", "max_memory", "overhang", "min_confidence",
-                 "confirm_threshold"):
+                 "confirm_threshold", "weights"):
         _assign(made, name, getattr(settings, name))
     return made
 

@@ -49,6 +49,7 @@ class MatchSettings:
     polarity: int
     min_contrast: float
     confirm_threshold: float
+    weights: bool
     max_peaks: int
     min_peak_distance: int
     subpixel: int

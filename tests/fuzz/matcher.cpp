@@ -50,7 +50,7 @@ Image take_image(Bytes& bytes, int max_extent) {
 /// Of a template; without pixels where all count.
 Image take_mask(Bytes& bytes, Size size) {
   Image mask;
-  const int kind = bytes.between(0, 5);
+  const int kind = bytes.between(0, 6);
   if (kind == 0 || size.empty()) return mask;
   const int first = bytes.between(0, 24), second = bytes.between(0, 24);
   mask.pixels = std::make_unique<std::uint8_t[]>(static_cast<std::size_t>(size.area()));
@@ -61,7 +61,10 @@ Image take_mask(Bytes& bytes, Size size) {
                           : kind == 3 ? x < first && y < second
                           : kind == 4 ? x == first || y == second
                                       : (x * 7 + y * first) % (second + 1) == 0;
-      mask.pixels[static_cast<std::size_t>(y) * size.width + x] = counts ? 255 : 0;
+      mask.pixels[static_cast<std::size_t>(y) * size.width + x] =
+          kind == 6 ? static_cast<std::uint8_t>(first * x + second * y)
+          : counts  ? 255
+                    : 0;
     }
   mask.view = {mask.pixels.get(), ElementType::u8, size, size.width};
   return mask;
@@ -107,6 +110,7 @@ MatchSettings take_settings(Bytes& bytes) {
   if (bytes.flag()) settings.polarity = static_cast<Polarity>(bytes.between(0, 3));
   if (bytes.flag())
     settings.min_contrast = bytes.flag() ? bytes.between(0, 80) : bytes.number<double>();
+  settings.weights = bytes.flag();
   if (bytes.flag())
     settings.confirm_threshold = bytes.flag() ? bytes.between(0, 80) : bytes.number<double>();
   return settings;

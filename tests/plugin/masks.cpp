@@ -48,6 +48,62 @@ ELEMENT_TEST(alpha_that_is_nowhere_opaque) {
   assert_found_at(only(finder.find(scene.frame())), scene.x, scene.y);
 }
 
+/// All of its pixels count, or those in the middle much more than those of the rim.
+struct SoftPart {
+  RoundPart scene;
+  Gray weights = disc_of(RoundPart::size, RoundPart::size, 0, 40);
+  Gray changed = scene.frame();  ///< where the part's rim has another texture
+
+  SoftPart() {
+    const Gray middle = disc_of(scene.size, scene.size, 4);
+    for (std::size_t i = 0; i < weights.pixels.size(); ++i)
+      if (middle.pixels[i]) weights.pixels[i] = 255;
+    paste(changed, texture(scene.size, scene.size, 77), scene.disc, scene.x, scene.y);
+    paste(changed, scene.part, middle, scene.x, scene.y);
+  }
+
+  /// ccoeff-normed by the definition, at the part's place.
+  double expected() const {
+    double n = 0, f = 0, t = 0, ff = 0, tt = 0, ft = 0;
+    for (int y = 0; y < scene.size; ++y)
+      for (int x = 0; x < scene.size; ++x) {
+        const double w = weights.at(x, y), a = changed.at(scene.x + x, scene.y + y),
+                     b = scene.cut.at(x, y);
+        n += w, f += w * a, t += w * b, ff += w * a * a, tt += w * b * b, ft += w * a * b;
+      }
+    return (n * ft - f * t) / std::sqrt((n * ff - f * f) * (n * tt - t * t));
+  }
+};
+
+ELEMENT_TEST(alpha_is_a_weight) {
+  const SoftPart soft;
+  const RoundPart& scene = soft.scene;
+  const std::string file = save(scene.cut, soft.weights, "soft.png");
+  Finder finder(search + "mask=weights template=" + file);
+  assert_found_at(only(finder.find(scene.frame())), scene.x, scene.y);
+  const Peak weighed = only(finder.find(soft.changed));
+  assert_at(weighed, scene.x, scene.y);
+  fail_unless(weighed.score == soft.expected(), "%.17g, not %.17g", weighed.score, soft.expected());
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+  // By a file of all brightnesses, whatever the alpha is.
+  finder.set("mask-file", save(soft.weights, "weights.png"));
+  fail_unless(only(finder.find(soft.changed)).score == weighed.score);
+}
+
+/// Then the pixels count that do at least half.
+ELEMENT_TEST(weights_that_cannot_be_used) {
+  const SoftPart soft;
+  const std::string file = save(soft.scene.cut, soft.weights, "soft.png");
+  Finder halves(search + "mask=alpha template=" + file),
+      finder(search + "mask=weights template=" + file);
+  for (Finder* each : {&halves, &finder}) each->set("method", "sqdiff");
+  const Peak expected = only(halves.find(soft.changed)), found = only(finder.find(soft.changed));
+  assert_at(found, expected.x, expected.y);
+  fail_unless(found.score == expected.score);
+  assert_warned(finder, "'mask=weights': pixels count whose weight is at least half",
+                GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+}
+
 ELEMENT_TEST(a_file_on_clutter) {
   const RoundPart scene;
   const std::string file = save(disc_of(scene.size, scene.size, 0, 1), "mask.png");

@@ -182,6 +182,9 @@ struct Peak {
   double confidence = -1;
 };
 
+/// Whether masks can be weights, see MatchSettings::weights, of frames of u8.
+XCORR_API bool can_weigh(const MatchSettings& settings);
+
 /// Whether peaks can have a confidence, see MatchSettings::min_confidence.
 XCORR_API bool has_confidence(const MatchSettings& settings);
 
