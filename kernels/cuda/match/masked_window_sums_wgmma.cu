@@ -3,7 +3,8 @@
 // The window sums of masked windows of 8 bits as three correlations with the mask, by the
 // instructions for four warps together of compute capability 9.0 (tensor_warpgroups.cuh): of the
 // frame, and of both bytes of its squares. However many runs the mask has, the time is the same.
-// For masks up to 65 columns wide.
+// So it is with weights, whose sums of squares take 64 bits. For masks up to 65 columns wide.
+#include <algorithm>
 #include <array>
 
 #include "cuda/common/row_words.cuh"
@@ -77,15 +78,16 @@ __device__ void for_sums(const Problem& p, Corner corner, Take take) {
 }
 
 /// Blocks are, for each left, first those of squares, which take twice as long, then those of sums.
-template <class T>
+/// Sum: of 32 bits, or of weights of 64.
+template <class T, class Sum>
 __global__ void __launch_bounds__(T::threads(), T::blocks)
     masked_sums(Problem p, const std::byte* lefts, SquarePlanes planes, const u32* mask,
-                bool aligned, u32* sums, u32* squares) {
+                bool aligned, Sum* sums, Sum* squares) {
   let_next_begin();
   const int left = blockIdx.z / 2;
   const bool squared = blockIdx.z % 2 == 0;
   const Corner corner{int(blockIdx.x) * T::columns() - skew_of(p), int(blockIdx.y) * T::rows()};
-  u32* const to = (squared ? squares : sums) + first_window(p, left);
+  Sum* const to = (squared ? squares : sums) + first_window(p, left);
   const std::byte* from = squared ? planes.high(left) : lefts + p.left_offset(left);
   if (squared) {
     p.left_pitch = planes.pitch;
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
     __syncthreads();  // the sums of the pass before have been read
     sum_products<1>(T(), p, from, 0, mask, corner, {0, p.right.height}, aligned);
     for_sums<T>(p, corner, [&](std::int64_t place, u32 sum) {
-      to[place] = !squared ? sum : pass == 0 ? sum << 8 : to[place] + sum;
+      to[place] = !squared ? sum : pass == 0 ? Sum{sum} << 8 : to[place] + sum;
     });
   }
 }
@@ -125,9 +127,9 @@ std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) 
   return 2 * p.total_lefts() * SquarePlanes(p, nullptr).plane;
 }
 
-template <class T>
-Status launch(const stage::WindowSums::Problem& problem, const Device& device,
-              const stage::WindowSums::Buffers& b, PlanState* state) {
+template <class T, class Sum>
+Status launch_as(const stage::WindowSums::Problem& problem, const Device& device,
+                 const stage::WindowSums::Buffers& b, PlanState* state) {
   const Problem& p = problem.correlate;
   const auto* lefts = static_cast<const std::byte*>(b.lefts);
   const SquarePlanes planes(p, b.workspace);
@@ -138,11 +140,18 @@ Status launch(const stage::WindowSums::Problem& problem, const Device& device,
                          lefts, planes);
       !s.ok())
     return s;
-  return enqueue_early(device, "masked_sums", masked_sums<T>, tensor_grid<T>(p, 2 * count),
+  return enqueue_early(device, "masked_sums", masked_sums<T, Sum>, tensor_grid<T>(p, 2 * count),
                        T::threads(), T::shared_bytes(p.right.width, p.right.height), b.stream, p,
                        lefts, planes, static_cast<const LaidOutRights<T>*>(state)->words(),
-                       is_left_aligned(p, lefts), static_cast<u32*>(b.window_sums),
-                       static_cast<u32*>(b.window_squares));
+                       is_left_aligned(p, lefts), static_cast<Sum*>(b.window_sums),
+                       static_cast<Sum*>(b.window_squares));
+}
+
+template <class T>
+Status launch(const stage::WindowSums::Problem& problem, const Device& device,
+              const stage::WindowSums::Buffers& b, PlanState* state) {
+  return problem.masking.weighted ? launch_as<T, unsigned long long>(problem, device, b, state)
+                                  : launch_as<T, u32>(problem, device, b, state);
 }
 
 template <class T>
@@ -153,15 +162,20 @@ bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
          2 * problem.correlate.total_lefts() <= 65535;
 }
 
-/// Whether it takes less time than a mask's runs, whose time is in proportion to windows and rows,
-/// while here a block takes as long however many of its windows exist, and few blocks as long as
-/// many.
+/// So many sums of runs take longer whatever the frame: 0.1 ms on an H200, of a mask of noise.
+constexpr std::int64_t many_in_runs = std::int64_t{1} << 27;
+
+/// Whether it takes less time than a mask's runs, whose time is in proportion to windows and runs,
+/// of which there is mostly one in a row, while here a block takes as long however many of its
+/// windows exist, and few blocks as long as many.
 template <class T>
 bool is_preferred(const stage::WindowSums::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
   const dim3 blocks = tensor_grid<T>(p, p.total_lefts());
   const std::int64_t most = std::int64_t{blocks.x} * blocks.y * blocks.z * T::columns() * T::rows();
-  return p.right.height >= 32 && windows_of(p) >= 1 << 20 && 2 * windows_of(p) >= most;
+  const std::int64_t windows = windows_of(p);
+  const bool in_rows = p.right.height >= 32 && windows >= 1 << 20;
+  return (in_rows || windows * problem.masking.runs >= many_in_runs) && 2 * windows >= most;
 }
 
 template <class T>
@@ -170,16 +184,16 @@ constexpr VariantName name = T::name("masked_window_sums_wgmma");
 /// The narrowest that takes the mask is the quickest.
 template <class... T>
 constexpr auto make_table(Tilings<T...>) {
-  return std::array{
-      Variant<stage::WindowSums>{{.name = name<T>.text,
-                                  .backend = Backend::cuda,
-                                  .features = {Feature::u8, Feature::mask, Feature::own_lefts},
-                                  .rank = 10 - T::steps},
-                                 {.supports = supports<T>,
-                                  .launch = launch<T>,
-                                  .workspace = workspace,
-                                  .plan = plan<T>,
-                                  .is_preferred = is_preferred<T>}}...};
+  return std::array{Variant<stage::WindowSums>{
+      {.name = name<T>.text,
+       .backend = Backend::cuda,
+       .features = {Feature::u8, Feature::mask, Feature::weights, Feature::own_lefts},
+       .rank = 10 - T::steps},
+      {.supports = supports<T>,
+       .launch = launch<T>,
+       .workspace = workspace,
+       .plan = plan<T>,
+       .is_preferred = is_preferred<T>}}...};
 }
 /// Wider masks take longer than their runs do.
 constexpr auto table = make_table(
