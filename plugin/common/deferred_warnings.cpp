@@ -7,8 +7,24 @@
 
 namespace cudaxcorr {
 
+namespace {
+
+/// Whether it is an array in which a text is missing.
+bool has_nothing(const GValue* value) {
+  if (!GST_VALUE_HOLDS_ARRAY(value)) return false;
+  for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
+    const GValue* const item = gst_value_array_get_value(value, i);
+    if (G_VALUE_HOLDS_STRING(item) && !g_value_get_string(item)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Fault malformed(GParamSpec* property, const GValue* value, Where where) {
-  gchar* text = gst_value_serialize(value);
+  // GStreamer complains of such when it writes them.
+  gchar* text = has_nothing(value) ? g_strdup("an array with no text in a place")
+                                   : gst_value_serialize(value);
   const std::string given = text ? text : "";
   g_free(text);
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,

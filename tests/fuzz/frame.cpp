@@ -233,11 +233,12 @@ class Session {
       require(std::isfinite(peak.x) && std::isfinite(peak.y) && std::isfinite(peak.score),
               "places and scores are finite");
       require(peak.width > 0 && peak.height > 0, "a match has an extent");
-      // A lost target's place may be of a frame of another size.
+      // A lost target's place may be of a frame of another size. Of a template whose mask has an
+      // empty rim that may stick out.
       if (!peak.lost)
-        require(peak.nx > -0.1 && peak.ny > -0.1 && peak.nx + peak.nwidth < 1.1 &&
-                    peak.ny + peak.nheight < 1.1,
-                "a match is inside the frame");
+        require(peak.nx + peak.nwidth > -0.1 && peak.ny + peak.nheight > -0.1 && peak.nx < 1.1 &&
+                    peak.ny < 1.1,
+                "a match meets the frame");
     }
   }
 

@@ -127,6 +127,19 @@ ELEMENT_TEST(malformed_region) {
   }
 }
 
+/// Nothing where a file should be: GStreamer cannot write that as text.
+ELEMENT_TEST(no_name_among_templates) {
+  Finder finder("backend=cpu");
+  GValue files = G_VALUE_INIT, name = G_VALUE_INIT;
+  gst_value_array_init(&files, 1);
+  g_value_init(&name, G_TYPE_STRING);
+  gst_value_array_append_and_take_value(&files, &name);
+  g_object_set_property(G_OBJECT(finder.element), "templates", &files);
+  g_value_unset(&files);
+  assert_warned(finder,
+                "'templates' cannot be an array with no text in a place, the old value stays");
+}
+
 /// GObject warns; from GLib 2.75 on the warning is critical.
 #if GLIB_CHECK_VERSION(2, 75, 0)
 #define ASSERT_COMPLAINT ASSERT_CRITICAL
