@@ -324,19 +324,29 @@ inline bool misses(Method method, double score, double limit) {
   return info(method).minimum ? score > limit : score < limit;
 }
 
-/// Converts scores to similarity: the highest threshold (see MatchSettings) that they reach.
-/// score_limit() is linear in the threshold.
+/// Converts scores to similarity: the highest threshold (see MatchSettings) that they reach, which
+/// alone decides whether they do, so that a similarity that was read and set keeps its peak. A copy
+/// has exactly 1. score_limit() is linear in the threshold.
 class Similarity {
  public:
   Similarity(Method method, double n, const TemplateSums& right)
-      : origin_(score_limit(method, 0, n, right)) {
-    const double unit = score_limit(method, 1, n, right) - origin_;
-    if (std::isfinite(unit) && unit != 0) scale_ = 1 / unit;
+      : origin_(score_limit(method, 0, n, right)),
+        unit_(score_limit(method, 1, n, right) - origin_),
+        only_copies_(info(method).minimum && unit_ == 0) {}
+
+  double of(double score) const {
+    if (only_copies_) return score > 0 ? 0 : 1;
+    return can_match() ? (score - origin_) / unit_ : 0;
   }
-  double of(double score) const { return scale_ != 0 ? (score - origin_) * scale_ : 0; }
+  bool reaches(double score, double threshold) const {
+    return (can_match() || only_copies_) && of(score) >= threshold;
+  }
 
  private:
-  double origin_, scale_ = 0;  ///< 0: the template cannot match
+  double origin_, unit_;
+  bool only_copies_;  ///< of a black template, which sqdiff compares with nothing larger than 0
+
+  bool can_match() const { return std::isfinite(unit_) && unit_ != 0; }
 };
 
 }  // namespace xcorr
