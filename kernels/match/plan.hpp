@@ -15,8 +15,8 @@
 #include "match/edges.hpp"
 #include "match/frame_reader.hpp"
 #include "match/group.hpp"
+#include "match/similarity.hpp"
 #include "match/window_reader.hpp"
-#include "stages/match/score.hpp"
 
 namespace xcorr {
 

@@ -27,6 +27,12 @@ struct MatchProblem : stage::Search::Problem {
   /// See stage::Refine::Problem.
   double subpixel_threshold = stage::place_all;
 
+  /// That of the stages whose scores say where peaks are, see chosen_by().
+  constexpr MatchProblem choosing() const {
+    MatchProblem problem = *this;
+    problem.method = chosen_by(method, correlate.type);
+    return problem;
+  }
   /// Of the planes of a picture one by one; the surfaces are those of all planes.
   constexpr stage::Correlate::Problem correlation() const {
     return {{correlate.each_plane(), batch}, products, product_pitch, product_stride};

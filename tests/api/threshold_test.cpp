@@ -64,8 +64,8 @@ TEST_P(ThresholdTest, CopiesReachAThresholdOfOne) {
       s.threshold = 1;
       s.max_peaks = 20;
       const auto found = match(device, pattern, frame, s);
-      const auto copy = std::ranges::find_if(
-          found, [](const Peak& peak) { return peak.x == 11 && peak.y == 8; });
+      const auto copy =
+          std::ranges::find_if(found, [](const Peak& peak) { return peak.x == 11 && peak.y == 8; });
       ASSERT_NE(copy, found.end()) << method.name << ", seed " << seed;
       EXPECT_EQ(copy->similarity, 1.0) << method.name << ", seed " << seed;
     }

@@ -58,8 +58,8 @@ class PoseTemplate {
   bool is_live() const { return live_ != nullptr; }
   /// Whether enough pixels take part in least squares.
   bool can_be_aligned() const { return aligned_pixels_ >= least_aligned; }
-  /// Whether it has no contrast where it counts: nothing is lost when it is halved, and a method that
-  /// takes means off finds nothing. What changes is taken to have some.
+  /// Whether it has no contrast where it counts: nothing is lost when it is halved, and a method
+  /// that takes means off finds nothing. What changes is taken to have some.
   bool is_flat() const { return flat_; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
