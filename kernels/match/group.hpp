@@ -136,6 +136,8 @@ class TemplateGroup {
   /// How many of the first templates have all that are searched.
   int searched_end() const { return searched_.back().second; }
   bool kernel_refines() const;
+  /// The problem by whose scores the kernel chooses places.
+  MatchProblem choosing() const { return kernel_.search ? problem_ : problem_.choosing(); }
   /// The operands of the products, see stage::Correlate::Buffers::rights.
   const void* operands() const {
     return (problem_.template_sums().has_operands() ? operands_ : templates_).data();
@@ -164,8 +166,9 @@ class TemplateGroup {
                        const MatchResults& results, SideStream& side, Stream stream);
   /// Correlates and normalises; calls `then` after each batch.
   template <class Then>
-  Status score_batches(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
-                       SideStream& side, Stream stream, Then then);
+  Status score_batches(const stage::Normalise::Problem& problem, const MatchFrame& frame,
+                       const MatchScratch& scratch, float* scores, SideStream& side, Stream stream,
+                       Then then);
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
   Status confirm(const MatchFrame& frame, const MatchResults& results, Stream stream);

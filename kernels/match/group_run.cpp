@@ -65,7 +65,7 @@ Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch
                             SideStream& side, Stream stream) {
   adopt(frame);
   if (!window_scores_)
-    return score_batches(frame, scratch, scores, side, stream,
+    return score_batches(problem_.normalisation(), frame, scratch, scores, side, stream,
                          [](const LaunchOfRights&) { return Status(); });
   const LaunchOfRights launch{{scratch.workspace.data(), stream}};
   stage::Correlate::Buffers correlate{launch, left(frame).data, operands(),
@@ -204,7 +204,8 @@ Status TemplateGroup::coarse_search(const MatchFrame& frame, const MatchScratch&
 }
 
 template <class Then>
-Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch& scratch,
+Status TemplateGroup::score_batches(const stage::Normalise::Problem& problem,
+                                    const MatchFrame& frame, const MatchScratch& scratch,
                                     float* scores, SideStream& side, Stream stream, Then then) {
   return correlate_batches(
       frame, scratch, side, stream, [&](const LaunchOfRights& batch) -> Status {
@@ -215,9 +216,7 @@ Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch&
                                                   template_sums_.as<TemplateSums>(),
                                                   state_ ? state_->product_error() : nullptr,
                                                   scores};
-        if (Status s = normalise_->launch(problem_.normalisation(), device_, normalise, nullptr);
-            !s.ok())
-          return s;
+        if (Status s = normalise_->launch(problem, device_, normalise, nullptr); !s.ok()) return s;
         return then(batch);
       });
 }
@@ -225,20 +224,20 @@ Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch&
 Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
                                        const MatchResults& results, SideStream& side,
                                        Stream stream) {
-  stage::Peaks::Problem problem = problem_;
+  MatchProblem problem = choosing();
   problem.threshold = relaxed(problem.threshold, problem_.products);
   auto* scores = scratch.scores.as<float>();
-  return score_batches(frame, scratch, scores, side, stream, [&](const LaunchOfRights& batch) {
+  const auto find_peaks = [&](const LaunchOfRights& batch) -> Status {
     if (contrast_filter_)
       if (Status s = contrast_filter_->launch(
-              problem_.contrast_filtering(), device_,
+              problem.contrast_filtering(), device_,
               {batch, scores, scratch.window_sums.data(), scratch.window_squares.data(), scores},
               nullptr);
           !s.ok())
         return s;
     if (overhang_scores_)
       if (Status s =
-              overhang_scores_->launch(problem_.overhang_scoring(), device_,
+              overhang_scores_->launch(problem.overhang_scoring(), device_,
                                        {batch, scratch.products.data(), scratch.window_sums.data(),
                                         scratch.window_squares.data(), originals(),
                                         template_sums_.as<TemplateSums>(), mask(), scores, scores},
@@ -246,10 +245,11 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
           !s.ok())
         return s;
     return peaks_->launch(
-        problem, device_,
+        problem.peaks(), device_,
         {batch, scores, template_sums_.as<TemplateSums>(), results.candidates, results.counts},
         nullptr);
-  });
+  };
+  return score_batches(problem.normalisation(), frame, scratch, scores, side, stream, find_peaks);
 }
 
 Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratch,
@@ -276,7 +276,7 @@ Status TemplateGroup::subpixel_refine(const MatchFrame& frame, const MatchScratc
                                       const MatchResults& results, Stream stream) {
   const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, searched_end()};
   return subpixel_refine_->launch(
-      problem_.subpixel_refining(), device_,
+      choosing().subpixel_refining(), device_,
       {all, frame.pixels.data,
        static_cast<const std::uint8_t*>(is_weighted() ? templates_.data() : originals()),
        problem_.masking ? inset_.as<std::uint8_t>() : nullptr, template_sums_.as<TemplateSums>(),

@@ -15,9 +15,9 @@
 #include "match/edges.hpp"
 #include "match/frame_reader.hpp"
 #include "match/group.hpp"
+#include "match/similarity.hpp"
 #include "match/widener.hpp"
 #include "match/window_reader.hpp"
-#include "stages/match/score.hpp"
 
 namespace xcorr {
 

@@ -260,12 +260,8 @@ std::vector<RefinedPeak> MatchPlan::refined_peaks(std::size_t group, std::size_t
 
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
-  const Method method = method_of(settings_);
-  const bool minimum = info(method).minimum;
+  const bool minimum = info(method_of(settings_)).minimum;
   const auto& [index, pixels, reported, version] = groups_[group].members()[member];
-  const double limit =
-      score_limit(method, settings_.threshold, double(groups_[group].problem().pixels()),
-                  sums_of(group, member));
   const Similarity similarity = similarity_of(group, member);
   std::vector<RefinedPeak> refined = refined_peaks(group, member);
   const PartCorner origin = origin_of(member);
@@ -278,7 +274,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   });
   for (const RefinedPeak& r : refined) {
     const double score = oriented(polarity, r.score);
-    if (misses(method, score, limit)) break;
+    if (!similarity.reaches(score, settings_.threshold)) break;
     const bool placed = similarity.of(score) >= settings_.subpixel_threshold;
     const double x = origin.x + reported.x + r.x + (placed ? r.dx : 0),
                  y = origin.y + reported.y + r.y + (placed ? r.dy : 0);

@@ -22,7 +22,7 @@ struct Stack {
   std::ptrdiff_t pitch, window;  ///< bytes from row to row, and from window to window
 
   Stack(const WindowPlane& p, Size size)
-      : reach(reach_of(size.width, p.shift_x), reach_of(size.height, p.shift_y)),
+      : reach{reach_of(size.width, p.shift_x), reach_of(size.height, p.shift_y)},
         pitch(padded_pitch(std::int64_t{reach.width} * std::max(p.layout.bytes, 1))),
         window(pitch * reach.height) {}
   static int reach_of(int length, int shift) { return ((length - 1 + shift) >> shift) + 1; }

@@ -42,6 +42,13 @@ struct MatchProblem : stage::Search::Problem {
     return p;
   }
 
+  /// That of the stages whose scores say where peaks are, see chosen_by().
+  constexpr MatchProblem choosing() const {
+    MatchProblem problem = *this;
+    problem.method = chosen_by(method, correlate.type);
+    return problem;
+  }
+
   /// Of the planes of a picture one by one; the surfaces are those of all planes.
   constexpr stage::Correlate::Problem correlation() const {
     return {{correlate.each_plane(), batch}, products, product_pitch, product_stride};

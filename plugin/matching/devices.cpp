@@ -111,8 +111,9 @@ xcorr::Result<Devices> devices_for(const PipelineContext& context,
                                    const std::vector<xcorr::Device>& present) {
   if (present.size() == 1) return open_gpus({context.ordinal()});
   std::vector<xcorr::Device> devices = present;
-  std::ranges::stable_partition(
-      devices, [&](int i) { return i == context.ordinal(); }, &xcorr::Device::ordinal);
+  std::stable_partition(devices.begin(), devices.end(), [&](const xcorr::Device& device) {
+    return device.ordinal == context.ordinal();
+  });
   return Devices(std::move(devices));
 }
 

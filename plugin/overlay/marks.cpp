@@ -57,8 +57,8 @@ bool move_to_candidate(Mark& mark, const GstStructure* result, guint index) {
     places[i] = (g_value_get_double(place) + 0.5) / (i % 2 ? height : width);
   }
   for (int i = 0; i < 4; ++i) mark.corners[i] = {places[2 * i], places[2 * i + 1]};
-  const auto [left, right] = std::ranges::minmax({places[0], places[2], places[4], places[6]});
-  const auto [top, bottom] = std::ranges::minmax({places[1], places[3], places[5], places[7]});
+  const auto [left, right] = std::minmax({places[0], places[2], places[4], places[6]});
+  const auto [top, bottom] = std::minmax({places[1], places[3], places[5], places[7]});
   mark.x = left;
   mark.y = top;
   mark.width = right - left;

@@ -137,6 +137,31 @@ TEST_P(PoseTypesTest, FlatPlacesAreNoMatch) {
   EXPECT_EQ(match(device, frame, pattern, settings).size(), 1u);
 }
 
+/// At no pose, though its images have something of what lies outside at the mask's rim.
+TEST_P(PoseTypesTest, NothingIsLikeAMaskedFlatPart) {
+  const auto expect_nothing = [&]<class T>(double gain) {
+    const Scene scene{.poses = parts};
+    auto pattern = scene.part_image<T>(gain, 0);
+    Bytes mask(pattern.size);
+    for (int y = 4; y + 4 < mask.size.height; ++y)
+      for (int x = 4; x + 4 < mask.size.width; ++x) {
+        mask.at(x, y) = 255;
+        pattern.at(x, y) = static_cast<T>(90 * gain);
+      }
+    const auto frame = scene.image<T>(frame_size, gain, 0);
+    for (const double first : {0.0, 10.0, 45.0}) {
+      MatchSettings settings = all_round(4);
+      settings.threshold = 0.1;
+      settings.poses.angle_start = first;
+      settings.poses.angle_extent = 30;
+      EXPECT_TRUE(match(device, frame, pattern, settings, &mask).empty()) << first;
+    }
+  };
+  expect_nothing.operator()<std::uint8_t>(1);
+  expect_nothing.operator()<std::uint16_t>(16);
+  expect_nothing.operator()<float>(0.1);
+}
+
 /// A template that showed something else takes up what lies at a pose, and is found at others.
 TEST_P(PoseTypesTest, LearntAtAPose) {
   const Scene scene{.poses = {parts[1], parts[2]}};

@@ -56,6 +56,30 @@ TEST_P(U16Test, PeaksAreTheDefinitions) {
   }
 }
 
+/// By ccorr-normed, too, whose scores all round to 1 where contrast is little beside brightness.
+TEST_P(U16Test, CopiesAreToldFromNearCopies) {
+  const auto expect_copy = [&]<class T>(T brightness, T step) {
+    const Words levels = noise({80, 60}, 24, 7);
+    Image<T> frame(levels.size);
+    for (std::size_t i = 0; i < frame.data.size(); ++i)
+      frame.data[i] = static_cast<T>(brightness + step * static_cast<T>(levels.data[i]));
+    const Image<T> pattern = crop(frame, {41, 37, 16, 13});
+    for (int y = 0; y < 13; ++y)
+      for (int x = 0; x < 16; ++x) frame.at(3 + x, 2 + y) = pattern.at(x, y);
+    frame.at(9, 8) = static_cast<T>(frame.at(9, 8) + step);
+    for (const Method method :
+         {Method::sqdiff_normed, Method::ccorr_normed, Method::ccoeff_normed}) {
+      const auto peaks = match(device, pattern, frame, settings(method));
+      ASSERT_EQ(peaks.size(), 1u) << info(method).name;
+      EXPECT_EQ(peaks[0].x, 41) << info(method).name;
+      EXPECT_EQ(peaks[0].y, 37) << info(method).name;
+      EXPECT_EQ(peaks[0].similarity, 1.0) << info(method).name;
+    }
+  };
+  expect_copy.operator()<std::uint16_t>(60000, 1);
+  expect_copy.operator()<float>(3000, 0.25f);
+}
+
 /// Both parts have the same high bytes.
 TEST_P(U16Test, LowBytesDecide) {
   Words frame({64, 48}, 0x5a00);

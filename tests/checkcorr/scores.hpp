@@ -51,6 +51,7 @@ inline double score_bound(Method method, const Window& w, const TemplateSums& ri
     case Method::ccorr:
       return eps * energy;
     case Method::ccorr_normed:
+    case Method::cosine_distance:
       return eps;
     case Method::ccoeff:
       return eps * energy;

@@ -224,6 +224,7 @@ float limit_of(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers
       limit = (1 - problem.threshold) * right.squares;
       break;
     case Method::sqdiff_normed:
+    case Method::cosine_distance:
       limit = 1 - problem.threshold;
       break;
     case Method::ccorr:

@@ -143,6 +143,8 @@ inline double method_score(Method method, const Terms& s) {
     case Method::ccorr_normed:
       if (!energy) return 0;
       return std::clamp(s.product / std::sqrt(s.left_energy * s.right_energy), -1.0, 1.0);
+    case Method::cosine_distance:
+      return 1 - method_score(Method::ccorr_normed, s);
     case Method::ccoeff:
       return s.covariance / s.scale;
     case Method::ccoeff_normed:

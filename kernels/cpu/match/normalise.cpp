@@ -148,6 +148,8 @@ void run(const Job& job) {
       return run_method<Method::ccorr>(job);
     case Method::ccorr_normed:
       return run_method<Method::ccorr_normed>(job);
+    case Method::cosine_distance:
+      return run_method<Method::cosine_distance>(job);
     case Method::ccoeff:
       return run_method<Method::ccoeff>(job);
     case Method::ccoeff_normed:

@@ -21,6 +21,9 @@ enum class Method : std::uint8_t {
   ccoeff_normed,
   /// What MatchOn::edges scores by, whatever method is set; not one to be set.
   orientation,
+  /// 1 - ccorr_normed, by which its places are chosen where pixels have more than 8 bits; neither is
+  /// this one to be set.
+  cosine_distance,
 };
 
 /// Whether a match has the contrast of the template or the opposite one.
@@ -54,6 +57,8 @@ constexpr MethodInfo info(Method method) {
       return {method, "ccoeff", "sum f' t'", false, false, true};
     case Method::orientation:
       return {method, "orientation", "sum f . t / sum t . t", false, true, false};
+    case Method::cosine_distance:
+      return {method, "cosine-distance", "1 - sum f t / sqrt(sum f^2 sum t^2)", true, true, false};
     case Method::ccoeff_normed:
       break;
   }

@@ -2,6 +2,7 @@
 //
 // How often a template is halved: as often as what is left shows it, and tells its poses apart.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -63,6 +64,12 @@ ScoreTerms<TermOf<T>> likeness_of(Method method, const T* a, const std::uint8_t*
   return score_terms(method, terms);
 }
 
+/// The template as it is.
+WarpMap upright(Size size) {
+  constexpr std::int32_t half = 1 << 23;
+  return {half, 0, 0, half, size.width, size.height, 0, 0};
+}
+
 /// So that no more are left.
 int stride_of(int count, int most) { return std::max(1, (count + most - 1) / most); }
 
@@ -100,9 +107,10 @@ Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, int lev
   return likeness(images.value(), 1, {}, 1, 0);
 }
 
-Result<bool> PoseTemplate::is_flat(const WarpMap& map, Stream stream) const {
+Result<bool> PoseTemplate::has_no_contrast(Stream stream) const {
   if (is_live()) return false;
-  const auto images = images_of({&map, 1}, 0, stream);
+  // At other poses the rim of the mask has something of what lies outside.
+  const auto images = images_of(std::array{upright(pyramid_.size)}, 0, stream);
   if (!images.ok()) return images.status();
   return likeness(images.value(), 0, {}, 1, 0) == 0;
 }
@@ -121,13 +129,14 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
            (asked ? level <= range.pyramid_levels && left >= least_template_side
                   : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
   };
-  const auto flat = is_flat(grid_of(range, 0, pyramid_.halvings).map(0, {}), stream);
+  const auto flat = has_no_contrast(stream);
   if (!flat.ok()) return flat.status();
+  flat_ = flat.value();
   for (int level = 0; level == 0 || fits(level); ++level) {
     const WarpMap map = grid_of(range, level, pyramid_.halvings).map(level, {});
     const auto like = likeness_between_pixels(map, level, stream);
     if (!like.ok()) return like.status();
-    const double left = flat.value() ? 1 : like.value();
+    const double left = flat_ ? 1 : like.value();
     if (level > 0 && left < least_likeness && !asked) break;
     likeness_.push_back(left);
   }

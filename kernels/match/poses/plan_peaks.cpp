@@ -63,7 +63,9 @@ bool PosePlan::fits(std::uint32_t index) const {
 void PosePlan::collect(std::vector<Peak>& peaks) const {
   peaks.clear();
   if (region_.empty()) return;
+  const bool needs_contrast = info(method_of(settings_)).centred;
   for (std::uint32_t i = 0; i < searches_.size(); ++i) {
+    if (needs_contrast && searches_[i].templ.is_flat()) continue;
     std::vector<Found> found;
     for (const PoseDescent::End& end : searches_[i].descent.ends())
       if (!is_cut_off(searches_[i], end)) found.push_back(found_at(searches_[i], end));

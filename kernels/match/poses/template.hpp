@@ -58,6 +58,9 @@ class PoseTemplate {
   bool is_live() const { return live_ != nullptr; }
   /// Whether enough pixels take part in least squares.
   bool can_be_aligned() const { return aligned_pixels_ >= least_aligned; }
+  /// Whether it has no contrast where it counts: nothing is lost when it is halved, and a method
+  /// that takes means off finds nothing. What changes is taken to have some.
+  bool is_flat() const { return flat_; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
@@ -147,8 +150,7 @@ class PoseTemplate {
   /// count in both, every `stride`-th of every `stride`-th row; -1 where these are fewer.
   double likeness(const Images& images, std::size_t other, Shift shift, int stride,
                   double fewest) const;
-  /// Whether no image of it has contrast, so that nothing is lost when it is halved.
-  Result<bool> is_flat(const WarpMap& map, Stream stream) const;
+  Result<bool> has_no_contrast(Stream stream) const;
   /// Of an image and what it looks like half a pixel away.
   Result<double> likeness_between_pixels(const WarpMap& map, int level, Stream stream) const;
   /// Poses away from the first one at which the images of the grid's top level score about what a
@@ -190,6 +192,7 @@ class PoseTemplate {
   Size extent_;         ///< of what counts, round the centre
   int diameter_ = 0;    ///< of the circle that holds it, where that says more
   bool round_ = false;  ///< what counts is a disc
+  bool flat_ = false;
   Masking masking_;
   PoseGrid grid_, top_grid_, score_grid_;
   std::vector<double> likeness_;  ///< of each level with itself half a pixel away

@@ -125,6 +125,14 @@ XCORR_HD inline double sqdiff_quotient(double value, double left, double right) 
   return clamp_score(value / sqrt(left * right), 0.0, 1.0);
 }
 
+/// The method by whose scores places are chosen: these are kept in single precision, in which many
+/// windows of words or floats have a ccorr-normed of 1 where contrast is little beside brightness.
+/// How far they are from 1 is told apart by all digits.
+constexpr Method chosen_by(Method method, ElementType type) {
+  return method == Method::ccorr_normed && type != ElementType::u8 ? Method::cosine_distance
+                                                                   : method;
+}
+
 /// The score of one window from sums of its pixels. A normed score is in [-1, 1] and never NaN:
 /// without variance (ccoeff) or energy (ccorr) in the window or the template it is 0.
 template <class T>
@@ -141,8 +149,12 @@ XCORR_HD double score(Method method, const ScoreTerms<T>& w) {
     case Method::ccorr:
       return static_cast<double>(w.product);
     case Method::ccorr_normed:
-      return quotient(static_cast<double>(w.product), static_cast<double>(w.left_squares),
-                      static_cast<double>(w.right_squares));
+    case Method::cosine_distance: {
+      const double cosine =
+          quotient(static_cast<double>(w.product), static_cast<double>(w.left_squares),
+                   static_cast<double>(w.right_squares));
+      return method == Method::cosine_distance ? 1 - cosine : cosine;
+    }
     case Method::ccoeff:
       return static_cast<double>(w.covariance) / static_cast<double>(w.n);
     case Method::ccoeff_normed: {
@@ -196,7 +208,10 @@ XCORR_HD inline double score(Method method, const CentredTerms& w) {
     case Method::ccorr:
       return w.product;
     case Method::ccorr_normed:
-      return quotient(w.product, w.left_squares, w.right_squares);
+    case Method::cosine_distance: {
+      const double cosine = quotient(w.product, w.left_squares, w.right_squares);
+      return method == Method::cosine_distance ? 1 - cosine : cosine;
+    }
     case Method::ccoeff:
       return w.covariance;
     case Method::ccoeff_normed:
@@ -306,6 +321,7 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
     case Method::sqdiff:
       return (1 - threshold) * right.squares;
     case Method::sqdiff_normed:
+    case Method::cosine_distance:
       return 1 - threshold;
     case Method::ccorr:
       return share_of(right.squares);
@@ -323,20 +339,5 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
 inline bool misses(Method method, double score, double limit) {
   return info(method).minimum ? score > limit : score < limit;
 }
-
-/// Converts scores to similarity: the highest threshold (see MatchSettings) that they reach.
-/// score_limit() is linear in the threshold.
-class Similarity {
- public:
-  Similarity(Method method, double n, const TemplateSums& right)
-      : origin_(score_limit(method, 0, n, right)) {
-    const double unit = score_limit(method, 1, n, right) - origin_;
-    if (std::isfinite(unit) && unit != 0) scale_ = 1 / unit;
-  }
-  double of(double score) const { return scale_ != 0 ? (score - origin_) * scale_ : 0; }
-
- private:
-  double origin_, scale_ = 0;  ///< 0: the template cannot match
-};
 
 }  // namespace xcorr
