@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What it costs to watch a screen: bench/watch.py [--templates=100] [--frames=600]
 
-A photograph of 1920x1080 stands for the screen; the templates are parts of it, each looked for in a region that reaches a
-margin beyond its place, as `templates.yaml` says. Prints the time of the CPU for a frame, without that of a pipeline that
-only passes frames, and how many frames of a live source were analysed. With --recording a file is made besides, of a
-screen that shows the photograph and noise in turn, and searched as fast as it is decoded; with --watch by `xcorr watch`,
-whose events are compared with what the file shows. Needs NumPy, OpenCV, the plugin and gst-launch-1.0; no Python bindings,
-of GStreamer or of the library.
+A photograph of 1920x1080 stands for the screen; the templates are parts of it, each looked for in a region that reaches
+a margin beyond its place, as `templates.yaml` says. Prints the time of the CPU for a frame, without that of a pipeline
+that only passes frames, and how many frames of a live source were analysed. With --recording a file is made besides, of
+a screen that shows the photograph and noise in turn, and searched as fast as it is decoded; with --watch by
+`xcorr watch`, whose events are compared with what the file shows. Needs NumPy, OpenCV, the plugin and gst-launch-1.0;
+no Python bindings of GStreamer, and the package xcorr for --watch alone.
 """
 import argparse
 import json
@@ -28,21 +28,6 @@ PHOTOGRAPH = SOURCE / 'docs/images/rocket.jpg'
 WIDTH, HEIGHT = 1920, 1080
 PARTS = 5
 LEAST_CONTRAST = 15  # gray levels; noise has 20 before it is blurred, 2 after it
-COMMAND = """
-import argparse, sys, types, unittest.mock
-folder = sys.argv.pop(1)
-try:
-    import xcorr
-except ImportError:  # where it is not installed: `xcorr watch` works by the element and needs no compiled module
-    sys.modules['xcorr'] = package = types.ModuleType('xcorr')
-    package.__path__ = [folder]
-    sys.modules['xcorr._xcorr'] = unittest.mock.MagicMock(methods=('ccoeff-normed',))
-from xcorr.command import watch
-parser = argparse.ArgumentParser()
-watch.add_to(parser.add_subparsers())
-options = parser.parse_args()
-sys.exit(options.run(options))
-"""
 
 
 def make_screen(folder, options):
@@ -54,12 +39,8 @@ def make_screen(folder, options):
     screen = cv2.addWeighted(screen, 0.7, noise, 0.3, 0)
     cv2.imwrite(f'{folder}/screen.png', screen)
     cv2.imwrite(f'{folder}/nothing.png', noise)
-    places, rules = random.Random(1), []
-    (folder / 'templates').mkdir()
-    for number in range(options.templates):
-        side = places.choice(options.sides)
-        x, y = places.randrange(WIDTH - side), places.randrange(HEIGHT - side)
-        cv2.imwrite(f'{folder}/templates/{number}.png', screen[y:y + side, x:x + side])
+    rules = []
+    for number, (x, y, side) in enumerate(write_parts(folder / 'templates', screen, options)):
         left, top = max(0, x - options.margin), max(0, y - options.margin)
         size = side + 2 * options.margin
         rules.append(f'{number}: {{region: [{left}, {top}, {size}, {size}]}}')
@@ -67,11 +48,25 @@ def make_screen(folder, options):
         (folder / 'templates/templates.yaml').write_text('\n'.join(rules) + '\n')
 
 
+def write_parts(folder, picture, options, least_contrast=0):
+    """Squares of the picture with that contrast become images, named by numbers. Returns (x, y, side) of each."""
+    seen = cv2.GaussianBlur(picture, (0, 0), 3)  # without noise
+    numbers, places = random.Random(1), []
+    folder.mkdir()
+    while len(places) < options.templates:
+        side = numbers.choice(options.sides)
+        x, y = numbers.randrange(WIDTH - side), numbers.randrange(HEIGHT - side)
+        if seen[y:y + side, x:x + side].std() >= least_contrast:
+            cv2.imwrite(f'{folder}/{len(places)}.png', picture[y:y + side, x:x + side])
+            places.append((x, y, side))
+    return places
+
+
 def still(folder, image, frames, rate, live=False):
     """The elements of a source that shows one image."""
-    return ['filesrc', f'location={folder}/{image}.png', '!', 'pngdec', '!', 'videoconvert', '!', 'video/x-raw,format=NV12',
-            '!', 'imagefreeze', f'num-buffers={frames}', *(['is-live=true'] if live else []), '!',
-            f'video/x-raw,framerate={rate}/1']
+    return ['filesrc', f'location={folder}/{image}.png', '!', 'pngdec', '!', 'videoconvert', '!',
+            'video/x-raw,format=NV12', '!', 'imagefreeze', f'num-buffers={frames}',
+            *(['is-live=true'] if live else []), '!', f'video/x-raw,framerate={rate}/1']
 
 
 def launch(words):
@@ -100,11 +95,12 @@ def cost(folder, options, element):
         times[what] = start[0], 1000 * (whole[0] - start[0]) / options.frames, whole[2]
     start, search, lines = times['search']
     print(f'{options.templates} templates, {len({event["label"] for event in appeared(lines)})} found; CPU ms a frame: '
-          f'{search:.2f}, passing frames alone {times["none"][1]:.2f}; start {start:.2f} s; load {os.getloadavg()[0]:.1f}')
+          f'{search:.2f}, passing frames alone {times["none"][1]:.2f}; start {start:.2f} s; '
+          f'load {os.getloadavg()[0]:.1f}')
 
 
 def live(folder, options, element):
-    """Frames of a source that waits for nobody. What begins while the element starts is not counted: --settle seconds."""
+    """Frames of a source that waits for nobody. Those of the first --settle seconds, while it starts, do not count."""
     _, _, lines = run(still(folder, 'screen', options.live, options.rate, live=True), element)
     first = lines[0]['running-time'] + options.settle * 1e9
     counted = [line for line in lines if line['running-time'] >= first]
@@ -124,8 +120,8 @@ def make_recording(folder, options, seconds):
     file = folder / 'recording.mkv'
     length = seconds * options.rate // (2 * PARTS)
     parts = [[*still(folder, image, length, options.rate), '!', 'screen.'] for image in ['screen', 'nothing'] * PARTS]
-    launch(['concat', 'name=screen', '!', 'videoconvert', '!', *options.encoder.split(), '!', 'matroskamux', '!', 'filesink',
-            f'location={file}', *(word for part in parts for word in part)])
+    launch(['concat', 'name=screen', '!', 'videoconvert', '!', *options.encoder.split(), '!', 'matroskamux', '!',
+            'filesink', f'location={file}', *(word for part in parts for word in part)])
     return file, length
 
 
@@ -157,15 +153,7 @@ def cut_templates(folder, file, options):
     launch(['filesrc', f'location={file}', '!', 'decodebin', '!', 'videoconvert', '!', 'video/x-raw,format=GRAY8', '!',
             'identity', 'eos-after=2', '!', 'filesink', f'location={raw}'])
     frame = np.frombuffer(raw.read_bytes()[:WIDTH * HEIGHT], np.uint8).reshape(HEIGHT, WIDTH)
-    contrast = cv2.GaussianBlur(frame, (0, 0), 3)
-    places, found = random.Random(1), 0
-    (folder / 'cut').mkdir()
-    while found < options.templates:
-        side = places.choice(options.sides)
-        x, y = places.randrange(WIDTH - side), places.randrange(HEIGHT - side)
-        if contrast[y:y + side, x:x + side].std() > LEAST_CONTRAST:
-            cv2.imwrite(f'{folder}/cut/{found}.png', frame[y:y + side, x:x + side])
-            found += 1
+    write_parts(folder / 'cut', frame, options, LEAST_CONTRAST)
     return folder / 'cut'
 
 
@@ -175,20 +163,21 @@ def watch(folder, options, _):
     templates = cut_templates(folder, file, options)
     alone = decoded_alone(file)
     begin = time.monotonic()
-    words = ['watch', file, '--templates', templates, '--format', 'json', '--threshold', '0.8', '--device', options.backend]
-    done = subprocess.run([sys.executable, '-c', COMMAND, SOURCE / 'python/xcorr', *words,
-                           *(['--report', folder / 'report.json'] if options.report else [])],
-                          check=True, text=True, stdout=subprocess.PIPE)
+    words = ['watch', file, '--templates', templates, '--format', 'json', '--threshold', '0.8',
+             '--device', options.backend, *(['--report', folder / 'report.json'] if options.report else [])]
+    done = subprocess.run([sys.executable, '-m', 'xcorr', *words], check=True, text=True, stdout=subprocess.PIPE)
     watched = time.monotonic() - begin
     frame = 1 / options.rate
     told = {(event['label'], event['event'], round(event['at'] / frame))
             for event in map(json.loads, done.stdout.splitlines())}
-    shown = {(str(label), what, 2 * part * length + offset) for label in range(options.templates) for part in range(PARTS)
+    shown = {(str(label), what, 2 * part * length + offset)
+             for label in range(options.templates) for part in range(PARTS)
              for what, offset in (('appeared', 0), ('gone', length - 1))}
     frames = 2 * PARTS * length
-    print(f'xcorr watch of {frames} frames, {options.templates} templates: decoded in {alone:.2f} s ({frames / alone:.0f} '
-          f'frames/s), watched in {watched:.2f} s, its start too ({frames / watched:.0f}): {watched / alone:.2f} times; '
-          f'{len(told & shown)} of {len(shown)} events to the frame, {len(told - shown)} others')
+    print(f'xcorr watch of {frames} frames, {options.templates} templates: decoded in {alone:.2f} s '
+          f'({frames / alone:.0f} frames/s), watched in {watched:.2f} s, its start too ({frames / watched:.0f}): '
+          f'{watched / alone:.2f} times; {len(told & shown)} of {len(shown)} events to the frame, '
+          f'{len(told - shown)} others')
     if told != shown:
         sys.exit(f'missing: {sorted(shown - told)[:5]}, not shown: {sorted(told - shown)[:5]}')
 
@@ -203,9 +192,10 @@ def main():
     parser.add_argument('--rate', type=int, default=30, help='frames a second')
     parser.add_argument('--settle', type=float, default=0, help='seconds of the live source that are not counted')
     parser.add_argument('--recording', type=int, default=0, help='seconds of a file that is made and searched')
-    parser.add_argument('--watch', type=int, default=0, help='seconds of a file that is made and watched by the command')
+    parser.add_argument('--watch', type=int, default=0, help='seconds of a file that `xcorr watch` looks at')
     parser.add_argument('--report', action='store_true', help='with thumbnails of first and last frames')
-    parser.add_argument('--encoder', default='x264enc pass=quant quantizer=18 speed-preset=ultrafast', help='of that file')
+    parser.add_argument('--encoder', default='x264enc pass=quant quantizer=18 speed-preset=ultrafast',
+                        help='of these files')
     parser.add_argument('--match-on', choices=('luma', 'color', 'edges', 'color-edges'), default='luma')
     parser.add_argument('--backend', default='cpu')
     parser.add_argument('--async-depth', type=int, default=1)

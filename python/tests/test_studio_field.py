@@ -8,15 +8,12 @@ import sys
 import numpy
 import pytest
 
-pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
-pytest.importorskip("aiohttp")
-
-from xcorr._gstreamer import Gst  # noqa: E402
-from xcorr.studio import images, thumbnails  # noqa: E402
-from xcorr.studio.fields import SENT, FieldView  # noqa: E402
-from xcorr.studio.player import Frame, sample_before  # noqa: E402
-from test_studio import SEED, opened, place_in, run  # noqa: E402
-import videos  # noqa: E402
+from studio_client import SEED, opened, place_in, run
+from xcorr._gstreamer import Gst
+from xcorr.studio import images, thumbnails
+from xcorr.studio.fields import SENT, FieldView
+from xcorr.studio.player import Frame, sample_before
+import videos
 
 if not Gst.ElementFactory.find("cudaxcorrfield"):
     pytest.skip("GStreamer has no element cudaxcorrfield", allow_module_level=True)
