@@ -18,8 +18,6 @@ class SharedObject {
       if ((handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
   }
 
-  explicit operator bool() const { return handle_ != nullptr; }
-
   /// False if it lacks the function, or is not there; the pointer then is null.
   template <class Function>
   bool find(Function*& function, const char* name) const {

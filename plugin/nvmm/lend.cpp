@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "nvmm/lend.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <xcorr/device.hpp>
@@ -106,9 +108,9 @@ const xcorr::Result<xcorr::Device>& device_of(const Surface& surface) {
   const std::lock_guard lock(mutex);
   const auto found = known->find(surface.gpu);
   if (found != known->end()) return found->second;
-  const auto ordinal = static_cast<int>(surface.gpu & INT_MAX);
-  return known->emplace(surface.gpu, xcorr::open_device(xcorr::Backend::cuda, ordinal))
-      .first->second;
+  const std::uint32_t ordinal = std::min<std::uint32_t>(surface.gpu, INT_MAX);  // -1 would be any
+  auto device = xcorr::open_device(xcorr::Backend::cuda, static_cast<int>(ordinal));
+  return known->emplace(surface.gpu, std::move(device)).first->second;
 }
 
 CudaImageCopy to_host(const LentPlanes::Plane& plane, const PlaneRows& rows, std::uint8_t* to) {

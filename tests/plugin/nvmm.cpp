@@ -218,7 +218,7 @@ constexpr Fault faults[] = {
     {"its surface cannot be mapped", SurfaceMemory::surface_array,
      [](Made& made) { made.hardware.maps = false; }},
     {"its surface cannot be copied from the GPU", SurfaceMemory::cuda_device,
-     [](Made& made) { made.surface.gpu = 77; }},
+     [](Made& made) { made.surface.gpu = 0xffffffff; }},
 };
 
 /// One warning, and the next frame is analysed.
