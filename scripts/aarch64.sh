@@ -46,9 +46,8 @@ configure "$folder" --cross-file "$root/scripts/aarch64.ini" -Doptimization=1 -D
 meson=$(find_meson)
 if [ $plugin = enabled ]; then
   mapfile -t tests < <("$meson" test -C "$folder" --no-rebuild --list | sed -n 's/^.* \/ \(plugin .* cpu\)$/\1/p')
-  names=$(printf '%s\n' "${tests[@]}" | sed 's/ cpu$//' | tr ' ' -)
-  mapfile -t targets <<<"$(sed 's|^|tests/plugin/|' <<<"$names")"
-  targets+=(plugin/gstcudaxcorr)
+  targets=(plugin/gstcudaxcorr)
+  for name in "${tests[@]% cpu}"; do targets+=("tests/plugin/${name// /-}"); done
   # Its scanner of plugins is a program for aarch64, which does not start by itself.
   export GST_REGISTRY_FORK=no
 else

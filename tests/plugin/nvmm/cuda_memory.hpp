@@ -35,7 +35,8 @@ class CudaMemory {
     const auto in_context = [this](const auto& work) {
       push_(context_);
       const int result = work();
-      pop_(nullptr);
+      void* popped = nullptr;
+      pop_(&popped);
       fail_unless(result == 0, "CUDA error %d", result);
     };
     return {[=, this](std::size_t bytes) {
