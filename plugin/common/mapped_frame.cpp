@@ -4,25 +4,13 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <utility>
 
 namespace cudaxcorr {
-namespace {
-
-/// What is read of a plane.
-struct Rows {
-  gint64 count, bytes;  ///< `bytes` of each
-};
-
-/// Whether the pixels of each plane lie beside each other, a whole number of bytes apart.
-bool has_plain_rows(const GstVideoFormatInfo& format) {
-  for (guint c = 0; c < format.n_components; ++c)
-    if (format.pixel_stride[c] <= 0) return false;
-  return !GST_VIDEO_FORMAT_INFO_IS_TILED(&format) && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&format);
-}
 
 /// Whole pixels, whether or not a component fills them.
-Rows rows_of(const GstVideoFormatInfo& format, guint plane, int width, int height) {
-  Rows rows{0, 0};
+PlaneRows rows_of(const GstVideoFormatInfo& format, guint plane, int width, int height) {
+  PlaneRows rows{0, 0};
   for (guint c = 0; c < format.n_components; ++c) {
     if (format.plane[c] != plane) continue;
     const gint64 count = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(&format, c, height);
@@ -30,6 +18,15 @@ Rows rows_of(const GstVideoFormatInfo& format, guint plane, int width, int heigh
     rows = {std::max(rows.count, count), std::max(rows.bytes, pixels * format.pixel_stride[c])};
   }
   return rows;
+}
+
+namespace {
+
+/// Whether the pixels of each plane lie beside each other, a whole number of bytes apart.
+bool has_plain_rows(const GstVideoFormatInfo& format) {
+  for (guint c = 0; c < format.n_components; ++c)
+    if (format.pixel_stride[c] <= 0) return false;
+  return !GST_VIDEO_FORMAT_INFO_IS_TILED(&format) && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE(&format);
 }
 
 /// Whether the bytes from `first` to `end`, relative to the offset, are in the memory that is
@@ -47,7 +44,7 @@ bool holds(GstBuffer* buffer, gsize offset, gint64 first, gint64 end) {
 bool holds_planes(const GstVideoMeta& meta, const GstVideoFormatInfo& format, GstBuffer* buffer) {
   for (guint plane = 0; plane < meta.n_planes; ++plane) {
     const gint64 stride = meta.stride[plane];
-    const Rows rows =
+    const PlaneRows rows =
         rows_of(format, plane, static_cast<int>(meta.width), static_cast<int>(meta.height));
     const gint64 last = (rows.count - 1) * stride;
     if (std::abs(stride) < rows.bytes ||
@@ -96,6 +93,27 @@ const char* fault_of_crop(const GstVideoCropMeta& crop, const GstVideoInfo& info
   return nullptr;
 }
 
+/// Where the image is in a frame of that size, or why it is nowhere.
+const char* find_visible(const GstVideoInfo& info, GstBuffer* buffer, int width, int height,
+                         GstVideoRectangle& visible) {
+  visible = {0, 0, info.width, info.height};
+  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer)) {
+    if (const char* fault = fault_of_crop(*crop, info, width, height)) return fault;
+    visible.x = static_cast<int>(crop->x);
+    visible.y = static_cast<int>(crop->y);
+  }
+  return nullptr;
+}
+
+const char* fault_of_lent(const LentPlanes& lent, const GstVideoInfo& info, GstBuffer* buffer,
+                          GstVideoRectangle& visible) {
+  if (lent.fault) return lent.fault;
+  if (lent.width < info.width || lent.height < info.height)
+    return "its surface is smaller than its caps";
+  if (const char* fault = fault_of_planes(lent, *info.finfo)) return fault;
+  return find_visible(info, buffer, lent.width, lent.height, visible);
+}
+
 }  // namespace
 
 const char* fault_of_frame(const GstVideoInfo& info, GstBuffer* buffer,
@@ -108,11 +126,16 @@ const char* fault_of_frame(const GstVideoInfo& info, GstBuffer* buffer,
   } else if (gst_buffer_get_size(buffer) < info.size) {
     return "it is too small for its caps";
   }
-  visible = {0, 0, info.width, info.height};
-  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer)) {
-    if (const char* fault = fault_of_crop(*crop, info, width, height)) return fault;
-    visible.x = static_cast<int>(crop->x);
-    visible.y = static_cast<int>(crop->y);
+  return find_visible(info, buffer, width, height, visible);
+}
+
+const char* fault_of_planes(const LentPlanes& lent, const GstVideoFormatInfo& format) {
+  for (guint plane = 0; plane < format.n_planes; ++plane) {
+    const PlaneRows rows = rows_of(format, plane, lent.width, lent.height);
+    const auto& [data, stride, size] = lent.planes[plane];
+    if (!data || stride < rows.bytes ||
+        (rows.count - 1) * stride + rows.bytes > static_cast<gint64>(size))
+      return "its surface says more than it holds";
   }
   return nullptr;
 }
@@ -123,8 +146,19 @@ MappedFrame::MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlag
     fault_ = "its memory cannot be mapped";
 }
 
+MappedFrame::MappedFrame(const GstVideoInfo& info, GstBuffer* buffer,
+                         std::unique_ptr<LentPlanes> lent)
+    : frame{}, lent_(std::move(lent)), fault_(fault_of_lent(*lent_, info, buffer, visible)) {
+  frame.info = info;
+  for (guint plane = 0; plane < info.finfo->n_planes; ++plane) {
+    frame.data[plane] = lent_->planes[plane].data;
+    frame.info.offset[plane] = 0;
+    frame.info.stride[plane] = lent_->planes[plane].stride;
+  }
+}
+
 MappedFrame::~MappedFrame() {
-  if (!fault_) gst_video_frame_unmap(&frame);
+  if (!fault_ && !lent_) gst_video_frame_unmap(&frame);
 }
 
 }  // namespace cudaxcorr

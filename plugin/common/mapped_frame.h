@@ -5,6 +5,8 @@
 // flags, frames in GPU memory are downloaded.
 #pragma once
 
+#include <memory>
+
 #include <gst/video/video.h>
 
 namespace cudaxcorr {
@@ -14,9 +16,34 @@ namespace cudaxcorr {
 /// left corner. Looks at metas and sizes only.
 const char* fault_of_frame(const GstVideoInfo& info, GstBuffer* buffer, GstVideoRectangle& visible);
 
+/// What is read of a plane.
+struct PlaneRows {
+  gint64 count, bytes;  ///< `bytes` of each
+};
+PlaneRows rows_of(const GstVideoFormatInfo& format, guint plane, int width, int height);
+
+/// The planes of a frame whose buffer only refers to them. They can be read while this exists.
+struct LentPlanes {
+  struct Plane {
+    void* data;
+    int stride;
+    gsize size;  ///< of what is there from `data` on
+  };
+
+  virtual ~LentPlanes() = default;
+
+  const char* fault = nullptr;  ///< why there are none
+  int width = 0, height = 0;    ///< of the frame
+  Plane planes[GST_VIDEO_MAX_PLANES]{};
+};
+
+/// Why planes cannot be those of such a frame, or null if they can.
+const char* fault_of_planes(const LentPlanes& lent, const GstVideoFormatInfo& format);
+
 class MappedFrame {
  public:
   MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags);
+  MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, std::unique_ptr<LentPlanes> lent);
   ~MappedFrame();
   MappedFrame(const MappedFrame&) = delete;
   explicit operator bool() const { return !fault_; }
@@ -27,6 +54,7 @@ class MappedFrame {
   GstVideoRectangle visible{};  ///< where it is in the frame
 
  private:
+  std::unique_ptr<LentPlanes> lent_;  ///< null if the planes are the buffer's own
   const char* fault_;
 };
 

@@ -10,7 +10,6 @@
 #include "cudaxcorr/detections.h"
 #include "cudaxcorr/element.h"
 #include "matching/frame.h"
-#include "matching/registered_memory.h"
 
 namespace cudaxcorr {
 namespace {
@@ -45,23 +44,22 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
   Element& element = *self->element;
   const GstClockTime begin = gst_util_get_timestamp();
   GstBuffer* buffer = frame.buffer.get();
-  const PipelineContext context = PipelineContext::of(buffer);
-  const bool on_gpu = can_read_in(element.analyser->devices(), context);
   // First, since nothing is prepared for frames that are not there.
-  auto mapped = std::make_unique<MappedFrame>(element.format, buffer,
-                                              on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
-  if (const char* fault = *mapped ? fault_of_luma(*mapped) : mapped->fault()) {
+  Incoming incoming = receive(element.caps, buffer, element.analyser->devices());
+  const MappedFrame& mapped = *incoming.mapped;
+  if (const char* fault = mapped ? fault_of_luma(mapped) : mapped.fault()) {
     pass_unanalysed(self, frame, fault);
     return {};
   }
   const bool detections = frame.requested.settings.search.tracking.detections;
-  if (detections && luma_type(element.format) != xcorr::ElementType::u8) {
+  if (detections && luma_type(element.caps.info) != xcorr::ElementType::u8) {
     pass_unanalysed(self, frame, "'track-detections' needs frames of 8 bits");
     return {};
   }
-  if (on_gpu && context != element.context) {
+  const GpuPlace& place = incoming.place;
+  if (place.exists() && !place.is_of(element.analyser->devices(), element.context)) {
     if (auto status = settle(self); !status.ok()) return status;
-    if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
+    if (auto status = work_in(self, place, frame.requested.settings); !status.ok()) return status;
   }
   if (auto status = configure(self, frame.requested); !status.ok()) {
     // Other frames or settings may cost less.
@@ -71,13 +69,10 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
   }
   if (!frame.requested.has_task()) return {};  // what there was has been refused
 
-  frame.mapped = std::move(mapped);
-  if (on_gpu)
-    wait_for_writers(buffer);
-  else
-    register_memory(buffer, element.analyser->device(), element.context);
-  frame.in_gpu_memory = on_gpu;
-  const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
+  prepare_to_read(incoming, buffer, element.analyser->device(), element.context);
+  frame.mapped = std::move(incoming.mapped);
+  frame.in_gpu_memory = incoming.on_gpu();
+  const auto memory = incoming.memory();
   const auto status =
       element.analyser->begin(*frame.mapped, memory, element.number,
                               detections ? detections_of(buffer) : std::vector<DetectedBox>());

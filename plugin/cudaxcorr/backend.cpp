@@ -59,7 +59,7 @@ void announce(GstCudaXCorr* self) {
 
 /// Lets another analyser go on where the present one is.
 void hand_over(const Element& element, Analyser& to) {
-  to.set_format(element.format);
+  to.set_format(element.caps.info);
   to.keep_tracks_of(*element.analyser);
 }
 
@@ -127,10 +127,9 @@ void close_backend(GstCudaXCorr* self) {
   set_active_backend(self, BackendChoice::automatic);
 }
 
-xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
-                      const Settings& settings) {
+xcorr::Status work_in(GstCudaXCorr* self, const GpuPlace& place, const Settings& settings) {
   Element& element = *self->element;
-  auto opened = open_on(devices_for(context, element.analyser->devices()), context, settings);
+  auto opened = open_on(devices_for(place, element.analyser->devices()), place.context, settings);
   if (!opened.ok()) return opened.status();
   GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
   hand_over(element, *opened.value().analyser);

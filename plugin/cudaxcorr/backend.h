@@ -33,8 +33,8 @@ xcorr::Status open_backend(GstCudaXCorr* self, const Settings& settings);
 /// At the end; frames in flight must have been dropped.
 void close_backend(GstCudaXCorr* self);
 
-/// In another CUDA context of the pipeline; there must be no frames in flight.
-xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context, const Settings& settings);
+/// In the CUDA context of frames; there must be none in flight.
+xcorr::Status work_in(GstCudaXCorr* self, const GpuPlace& place, const Settings& settings);
 
 /// Whether an analysis failed for a reason that the CPU need not have, which may then stand in.
 bool may_fall_back_to_cpu(const GstCudaXCorr* self, const Settings& settings,

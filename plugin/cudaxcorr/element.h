@@ -29,6 +29,7 @@
 #include "cudaxcorr/response.h"
 #include "cudaxcorr/track_times.h"
 #include "matching/analyser.h"
+#include "matching/incoming.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
 #define GST_CAT_DEFAULT gst_cuda_xcorr_debug
@@ -56,7 +57,7 @@ struct Element {
   std::mutex watching;
   std::unique_ptr<FolderWatch> folder_watch;
   // Of the streaming thread.
-  GstVideoInfo format{};
+  FrameCaps caps;
   PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::unique_ptr<Analyser> analyser;
   std::optional<CpuFallback> cpu_fallback;

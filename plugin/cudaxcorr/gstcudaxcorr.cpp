@@ -215,9 +215,9 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   Element& element = *GST_CUDA_XCORR(base)->element;
   const xcorr::StopScope scope(element.stopping.request());
   drain(GST_CUDA_XCORR(base));
-  if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
-  element.analyser->set_format(element.format);
-  element.response.set_format(element.format);
+  if (!element.caps.set(caps)) return FALSE;
+  element.analyser->set_format(element.caps.info);
+  element.response.set_format(element.caps.info);
   element.too_costly.reset();
   element.warned_of_bad_frame = false;
   element.waited = G_MAXUINT;

@@ -33,7 +33,7 @@ void answer_latency(GstCudaXCorr* self, GstQuery* query) {
 }
 
 void update_latency(GstCudaXCorr* self, unsigned max_in_flight) {
-  const GstVideoInfo& format = self->element->format;
+  const GstVideoInfo& format = self->element->caps.info;
   // Unknown for variable frame rates.
   const GstClockTime own =
       format.fps_n > 0 ? std::min(longest, gst_util_uint64_scale((max_in_flight - 1) * GST_SECOND,

@@ -59,7 +59,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
   const Settings& settings = frame.requested.settings;
   const std::vector<LabelEvent> events = events_of(self, frame);
-  const FrameResult result{{element.format.width, element.format.height},
+  const FrameResult result{{element.caps.info.width, element.caps.info.height},
                            settings.camera_id,
                            GST_BUFFER_PTS(buffer),
                            utc_of(buffer),

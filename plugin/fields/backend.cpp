@@ -31,7 +31,7 @@ void adopt(GstCudaXCorrField* self, std::unique_ptr<FieldEstimator> estimator,
 
 void work_on(GstCudaXCorrField* self, Devices device, const PipelineContext& context) {
   auto estimator = std::make_unique<FieldEstimator>(std::move(device), context);
-  estimator->set_format(self->element->format);
+  estimator->set_format(self->element->caps.info);
   adopt(self, std::move(estimator), context);
 }
 
@@ -86,11 +86,11 @@ void close_backend(GstCudaXCorrField* self) {
   set_active_backend(self, BackendChoice::automatic);
 }
 
-xcorr::Status work_in(GstCudaXCorrField* self, const PipelineContext& context) {
-  auto device = devices_for(context, {self->element->estimator->device()});
+xcorr::Status work_in(GstCudaXCorrField* self, const GpuPlace& place) {
+  auto device = devices_for(place, {self->element->estimator->device()});
   if (!device.ok()) return device.status();
   GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
-  work_on(self, std::move(device.value()), context);
+  work_on(self, std::move(device.value()), place.context);
   return {};
 }
 

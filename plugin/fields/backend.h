@@ -13,8 +13,8 @@ namespace cudaxcorr::fields {
 xcorr::Status open_backend(GstCudaXCorrField* self, const DeviceSettings& settings);
 /// At the end.
 void close_backend(GstCudaXCorrField* self);
-/// Goes on in another CUDA context of the pipeline, without what was prepared.
-xcorr::Status work_in(GstCudaXCorrField* self, const PipelineContext& context);
+/// Goes on in the CUDA context of frames, without what was prepared.
+xcorr::Status work_in(GstCudaXCorrField* self, const GpuPlace& place);
 /// After a failure: whether the CPU has taken over, so that the frame can be measured again.
 bool fall_back_to_cpu(GstCudaXCorrField* self, const DeviceSettings& settings,
                       const xcorr::Status& failure);

@@ -17,6 +17,7 @@
 #include "fields/field_estimator.h"
 #include "fields/gstcudaxcorrfield.h"
 #include "fields/properties.h"
+#include "matching/incoming.h"
 #include "matching/luma_image.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_field_debug);
@@ -34,7 +35,7 @@ struct Element {
   // Serialises changes of the settings, as the object lock is not held while files are read.
   std::mutex changing;
   // Of the streaming thread.
-  GstVideoInfo format{};
+  FrameCaps caps;
   PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::unique_ptr<FieldEstimator> estimator;
   Task working;                ///< the last that was possible, at first the defaults

@@ -218,8 +218,8 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   Element& element = *GST_CUDA_XCORR_FIELD(base)->element;
-  if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
-  element.estimator->set_format(element.format);
+  if (!element.caps.set(caps)) return FALSE;
+  element.estimator->set_format(element.caps.info);
   // Another size or another luma: what was kept cannot be compared.
   element.kept.reset();
   element.unable.reset();

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/fault.h"
 #include "common/mapped_frame.h"
@@ -11,7 +12,6 @@
 #include "fields/results.h"
 #include "matching/frame.h"
 #include "matching/long_work.h"
-#include "matching/registered_memory.h"
 
 namespace cudaxcorr::fields {
 namespace {
@@ -98,9 +98,9 @@ xcorr::Status configure(GstCudaXCorrField* self, Task& task) {
 
 /// Keeps a copy in host memory, since the estimator may be made anew and the frame is downstream's.
 xcorr::Status keep_reference(Element& element, GstBuffer* buffer) {
-  const MappedFrame mapped(element.format, buffer, GST_MAP_READ);
-  if (!mapped) return {xcorr::Code::device_error, mapped.fault()};
-  element.kept = luma_of(luma_view(mapped));
+  const auto mapped = map_on_host(element.caps, buffer);
+  if (!*mapped) return {xcorr::Code::device_error, mapped->fault()};
+  element.kept = luma_of(luma_view(*mapped));
   return element.estimator->set_reference(element.kept->view());
 }
 
@@ -153,33 +153,28 @@ xcorr::Status compare(Element& element, const Request& request, const Frame& fra
   return estimator.advance();
 }
 
-/// Frames in CUDA memory are read in place, in the context that they belong to; all others in host
-/// memory.
+/// Frames in a GPU's memory are read in place, in the context that they belong to.
 xcorr::Status measure(GstCudaXCorrField* self, GstBuffer* buffer, Request& request,
                       FieldResult& result) {
   Element& element = *self->element;
-  const PipelineContext context = PipelineContext::of(buffer);
-  const bool on_gpu =
-      context.exists() && element.estimator->device().backend == xcorr::Backend::cuda;
-  const MappedFrame mapped(element.format, buffer, on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
+  const std::vector<xcorr::Device> devices{element.estimator->device()};
+  const Incoming incoming = receive(element.caps, buffer, devices);
+  const MappedFrame& mapped = *incoming.mapped;
   if (const char* fault = mapped ? fault_of_luma(mapped) : mapped.fault()) {
     if (!std::exchange(element.warned_of_bad_frame, true))
       post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                           std::string("A frame passes unmeasured: ") + fault});
     return {};
   }
-  if (on_gpu && context != element.context)
-    if (auto status = work_in(self, context); !status.ok()) return status;
+  const GpuPlace& place = incoming.place;
+  if (place.exists() && !place.is_of(devices, element.context))
+    if (auto status = work_in(self, place); !status.ok()) return status;
   if (auto status = configure(self, request.task); !status.ok()) return status;
   if (element.unable == request.task) return {};
-  if (on_gpu)
-    wait_for_writers(buffer);
-  else
-    register_memory(buffer, element.estimator->device(), element.context);
-  result.in_gpu_memory = on_gpu;
+  prepare_to_read(incoming, buffer, element.estimator->device(), element.context);
+  result.in_gpu_memory = incoming.on_gpu();
   result.backend = element.estimator->device().backend;
-  const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
-  return compare(element, request, {buffer, luma_view(mapped, memory)}, result);
+  return compare(element, request, {buffer, luma_view(mapped, incoming.memory())}, result);
 }
 
 void record(GstCudaXCorrField* self, const FieldResult& result) {
@@ -215,7 +210,7 @@ GstFlowReturn process(GstCudaXCorrField* self, GstBuffer* buffer) {
     request = take_request(element);
   }
   FieldResult result;
-  result.frame = {element.format.width, element.format.height};
+  result.frame = {element.caps.info.width, element.caps.info.height};
   result.pts = GST_BUFFER_PTS(buffer);
   result.backend = element.estimator->device().backend;
   const GstClockTime begin = gst_util_get_timestamp();
@@ -223,7 +218,7 @@ GstFlowReturn process(GstCudaXCorrField* self, GstBuffer* buffer) {
   if (fall_back_to_cpu(self, request.settings.device, status))
     status = measure(self, buffer, request, result);
   if (status.code() == xcorr::Code::stopped) {
-    element.estimator->set_format(element.format);  // what it has is not whole
+    element.estimator->set_format(element.caps.info);  // what it has is not whole
     return GST_FLOW_FLUSHING;
   }
   if (!status.ok()) {

@@ -10,6 +10,7 @@
 #include "common/mapped_frame.h"
 #include "common/new_buffer.h"
 #include "matching/frame.h"
+#include "matching/incoming.h"
 #include "matching/luma_image.h"
 
 namespace cudaxcorr {
@@ -117,8 +118,9 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, bool in_color, Fault&
     fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, "Cannot capture a template: " + text};
     return nullptr;
   };
-  GstVideoInfo info;
-  gst_video_info_from_caps(&info, gst_sample_get_caps(frame));
+  FrameCaps caps;
+  caps.set(gst_sample_get_caps(frame));
+  const GstVideoInfo& info = caps.info;
   const auto inside = [](int begin, int length, int end) {
     return begin >= 0 && length > 0 && begin < end && length <= end - begin;
   };
@@ -126,11 +128,11 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, bool in_color, Fault&
     return refuse(text_of(patch) + " are not inside the frame of " + std::to_string(info.width) +
                   "x" + std::to_string(info.height));
   }
-  const MappedFrame mapped(info, gst_sample_get_buffer(frame), GST_MAP_READ);
-  if (!mapped) return refuse(std::string("of the frame, ") + mapped.fault());
-  if (const char* unread = fault_of_luma(mapped))
+  const auto mapped = map_on_host(caps, gst_sample_get_buffer(frame));
+  if (!*mapped) return refuse(std::string("of the frame, ") + mapped->fault());
+  if (const char* unread = fault_of_luma(*mapped))
     return refuse(std::string("of the frame, ") + unread);
-  const Part part(luma_view(mapped), patch, in_color);
+  const Part part(luma_view(*mapped), patch, in_color);
   if (part.is_flat()) return refuse(text_of(patch) + " are flat");
   Sample sample =
       part.view.has_color() ? color_sample(part.view, info) : gray_sample(part.view, info);

@@ -107,20 +107,20 @@ xcorr::Result<Devices> find_gpus_anew(PipelineContext& context, const DeviceSett
   return devices;
 }
 
-xcorr::Result<Devices> devices_for(const PipelineContext& context,
+xcorr::Result<Devices> devices_for(const GpuPlace& place,
                                    const std::vector<xcorr::Device>& present) {
-  if (present.size() == 1) return open_gpus({context.ordinal()});
+  if (present.size() == 1) return open_gpus({place.ordinal});
   std::vector<xcorr::Device> devices = present;
   std::stable_partition(devices.begin(), devices.end(), [&](const xcorr::Device& device) {
-    return device.ordinal == context.ordinal();
+    return device.ordinal == place.ordinal;
   });
   return Devices(std::move(devices));
 }
 
-bool can_read_in(const std::vector<xcorr::Device>& devices, const PipelineContext& context) {
-  return devices.front().backend == xcorr::Backend::cuda && context.exists() &&
+bool can_read_in(const std::vector<xcorr::Device>& devices, const GpuPlace& place) {
+  return devices.front().backend == xcorr::Backend::cuda && place.exists() &&
          (devices.size() == 1 ||
-          std::ranges::find(devices, context.ordinal(), &xcorr::Device::ordinal) != devices.end());
+          std::ranges::find(devices, place.ordinal, &xcorr::Device::ordinal) != devices.end());
 }
 
 bool is_absent(const xcorr::Status& status) {

@@ -53,13 +53,26 @@ xcorr::Result<Devices> find_gpus(GstElement* element, PipelineContext& context,
 /// The same without asking the pipeline, in a new context, which nobody shares yet.
 xcorr::Result<Devices> find_gpus_anew(PipelineContext& context, const DeviceSettings& settings);
 
-/// For frames in that context: its GPU instead of the one there was; of several the same, its GPU
+/// A CUDA context that frames lie in: one of the pipeline or, if that is none, the primary one of
+/// the GPU.
+struct GpuPlace {
+  PipelineContext context;
+  int ordinal = -1;  ///< CUDA's number of the GPU; -1: they lie nowhere on a GPU
+
+  bool exists() const { return ordinal >= 0; }
+  /// Whether these devices, of which the first works in that context, are there.
+  bool is_of(const std::vector<xcorr::Device>& devices, const PipelineContext& working_in) const {
+    return context == working_in && devices.front().ordinal == ordinal;
+  }
+};
+
+/// For frames in that place: its GPU instead of the one there was; of several the same, its GPU
 /// first.
-xcorr::Result<Devices> devices_for(const PipelineContext& context,
+xcorr::Result<Devices> devices_for(const GpuPlace& place,
                                    const std::vector<xcorr::Device>& present);
-/// Whether they read frames in that context where they are: not if several GPUs are named and none
+/// Whether they read frames in that place where they are: not if several GPUs are named and none
 /// of them is its.
-bool can_read_in(const std::vector<xcorr::Device>& devices, const PipelineContext& context);
+bool can_read_in(const std::vector<xcorr::Device>& devices, const GpuPlace& place);
 
 /// A device that is not there: no driver, no GPU, a build without CUDA.
 bool is_absent(const xcorr::Status& status);

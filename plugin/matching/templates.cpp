@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "matching/decode.h"
 #include "matching/image_size.h"
+#include "nvmm/lend.h"
 
 namespace cudaxcorr {
 namespace {
@@ -37,6 +38,7 @@ std::string unusable(GstCaps* caps, unsigned max_pixels) {
   if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
       GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED || info.width < 1 || info.height < 1)
     return "its caps are not those of raw video";
+  if (nvmm::is_in_nvmm(caps)) return "its caps are of memory:NVMM";
   if (GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
     return "it is one field of an interlaced image";
   return excess_of(info.width, info.height, max_pixels);

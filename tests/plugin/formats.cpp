@@ -2,6 +2,8 @@
 //
 // A template is found at its known place in every format, for any size and pitch of the frame and
 // any format of the template file.
+#include <dlfcn.h>
+
 #include "support.hpp"
 
 namespace {
@@ -17,6 +19,20 @@ void assert_copy(const Found& found, double x, double y) {
   assert_equals_int(found.peaks.size(), 1);
   assert_at(found.peaks[0], x, y);
   fail_unless(found.peaks[0].score == 1.0, "score %.17g", found.peaks[0].score);
+}
+
+/// NVIDIA's library is not there, so neither are frames that lie in its surfaces.
+ELEMENT_TESTS(no_surfaces_without_their_library, 0,
+              dlopen("libnvbufsurface.so", RTLD_NOW) ? 0 : 1) {
+  for (const char* factory : {"cudaxcorr", "cudaxcorrfield"}) {
+    Finder finder("", factory);
+    GstPad* pad = gst_element_get_static_pad(finder.element, "sink");
+    GstCaps* caps = gst_pad_query_caps(pad, nullptr);
+    for (guint i = 0; i < gst_caps_get_size(caps); ++i)
+      fail_unless(!gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:NVMM"));
+    gst_caps_unref(caps);
+    gst_object_unref(pad);
+  }
 }
 
 ELEMENT_TESTS(known_position, 0, format_count) {

@@ -256,34 +256,3 @@ cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex* in, cufftDoubleCo
                          int direction) {
   return execute(plan, CUFFT_Z2Z, in, out, direction == CUFFT_INVERSE);
 }
-
-namespace simt {
-
-void* open_library(const char* name) {
-  static char library;
-  return std::string_view(name).starts_with("libcufft.so") ? &library : nullptr;
-}
-
-void* find_symbol(void*, const char* name) {
-#define SIMT_SYMBOL(function) \
-  { #function, reinterpret_cast < void*>(function) }
-  static const std::map<std::string_view, void*> symbols{
-      SIMT_SYMBOL(cufftCreate),
-      SIMT_SYMBOL(cufftDestroy),
-      SIMT_SYMBOL(cufftSetAutoAllocation),
-      SIMT_SYMBOL(cufftMakePlanMany64),
-      SIMT_SYMBOL(cufftSetWorkArea),
-      SIMT_SYMBOL(cufftSetStream),
-      SIMT_SYMBOL(cufftExecR2C),
-      SIMT_SYMBOL(cufftExecC2R),
-      SIMT_SYMBOL(cufftExecD2Z),
-      SIMT_SYMBOL(cufftExecZ2D),
-      SIMT_SYMBOL(cufftExecC2C),
-      SIMT_SYMBOL(cufftExecZ2Z),
-  };
-#undef SIMT_SYMBOL
-  const auto found = symbols.find(name);
-  return found == symbols.end() ? nullptr : found->second;
-}
-
-}  // namespace simt
