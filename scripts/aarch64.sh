@@ -16,7 +16,7 @@
 # and with --plugin, in a chroot, since the native development packages of GStreamer make way for these:
 #
 #   apt-get install {libgstreamer1.0,libgstreamer-plugins-base1.0,libjson-glib,libyaml,libpango1.0}-dev:arm64 \
-#     gstreamer1.0-plugins-{base,good}:arm64
+#     gstreamer1.0-{plugins-base,plugins-good,libav}:arm64
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
