@@ -7,8 +7,23 @@
 
 namespace cudaxcorr {
 
+namespace {
+
+/// Of an array with an item that is no text GStreamer writes nothing but a critical message.
+bool can_be_serialized(const GValue* value) {
+  if (!GST_VALUE_HOLDS_ARRAY(value)) return true;
+  for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
+    const GValue* item = gst_value_array_get_value(value, i);
+    if (G_VALUE_HOLDS_STRING(item) && !g_value_get_string(item)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Fault malformed(GParamSpec* property, const GValue* value, Where where) {
-  gchar* text = gst_value_serialize(value);
+  gchar* text =
+      can_be_serialized(value) ? gst_value_serialize(value) : g_strdup_value_contents(value);
   const std::string given = text ? text : "";
   g_free(text);
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,

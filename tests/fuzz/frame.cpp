@@ -235,9 +235,10 @@ class Session {
       require(peak.width > 0 && peak.height > 0, "a match has an extent");
       // A lost target's place may be of a frame of another size.
       if (!peak.lost)
-        require(peak.nx > -0.1 && peak.ny > -0.1 && peak.nx + peak.nwidth < 1.1 &&
-                    peak.ny + peak.nheight < 1.1,
-                "a match is inside the frame");
+        // Rows and columns at a template's rim in which nothing counts may stick out.
+        require(
+            peak.nx < 1 && peak.ny < 1 && peak.nx + peak.nwidth > 0 && peak.ny + peak.nheight > 0,
+            "a match is in the frame");
     }
   }
 

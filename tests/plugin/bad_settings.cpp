@@ -19,6 +19,18 @@ ELEMENT_TEST(no_such_gpu) {
                   static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) == nullptr);
 }
 
+/// A list with something that is no text, as a careless program may pass one.
+ELEMENT_TEST(templates_without_a_name) {
+  Finder finder("threshold=0.9");
+  GValue list = G_VALUE_INIT, item = G_VALUE_INIT;
+  gst_value_array_init(&list, 1);
+  g_value_init(&item, G_TYPE_STRING);
+  gst_value_array_append_and_take_value(&list, &item);
+  g_object_set_property(G_OBJECT(finder.element), "templates", &list);
+  g_value_unset(&list);
+  assert_warned(finder, "'templates' cannot be");
+}
+
 /// Not numbers, negative, too large, doubled, with something between or behind: nothing changes.
 ELEMENT_TEST(malformed_devices) {
   Finder finder("devices=2,0 backend=cpu");  // of which there may be fewer
