@@ -5,9 +5,10 @@
     poses.py scenes [--parts=300] [--levels=-1] [--filter='square of 64*'] [--device=cpu] [--csv=FILE]
     poses.py shifts [--side=32] [--noise=0] [--csv=FILE]
 
-`scenes`: parts at any angle, and of any size where the row says so, in frames of 1920x1080 with clutter and noise, three
-a frame. `shifts`: upright templates in photographs moved by quarters of a pixel, for each way to find parts of a pixel,
-beside OpenCV's findTransformECC where it is installed. Photographs are scikit-image's.
+`scenes`: parts at any angle, and of any size where the row says so, in frames of 1920x1080 with clutter and noise,
+three a frame; of photographs, of drawings of fine lines, or partly outside of the frame. `shifts`: upright templates in
+photographs moved by quarters of a pixel, for each way to find parts of a pixel, beside OpenCV's findTransformECC where
+it is installed. Photographs are scikit-image's.
 """
 import argparse
 import csv
@@ -21,11 +22,13 @@ import numpy as np
 import xcorr
 
 from compare import machine
-from posing import images, scenes, shifts
+from posing import drawings, images, scenes, shifts
 from posing.judge import Judge
 
 KINDS = (scenes.Kind(64), scenes.Kind(64, 'disc'), scenes.Kind(128), scenes.Kind(128, 'disc'), scenes.Kind(96, 'bar'),
-         scenes.Kind(64, scales=(0.8, 1.25)), scenes.Kind(64, 'disc', (0.8, 1.25)), scenes.Kind(64, scales=(0.5, 2)))
+         scenes.Kind(64, scales=(0.8, 1.25)), scenes.Kind(64, 'disc', (0.8, 1.25)), scenes.Kind(64, scales=(0.5, 2)),
+         scenes.Kind(64, scales=(1, 3)), *(scenes.Kind(60, lines=lines) for lines in drawings.KINDS),
+         scenes.Kind(64, overhang=0.4), scenes.Kind(64, 'disc', overhang=0.4))
 A_FRAME = 3
 SCENE_COLUMNS = ('part', 'parts', 'found', 'false', *(f'{what}_{value}' for what in ('place', 'angle', 'scale')
                                                       for value in ('median', '95', 'bound')), 'ms')
@@ -39,8 +42,10 @@ def poses_of(peaks):
 def search(kind, photographs, options):
     """A row: frames that differ in everything."""
     judge, times = Judge(), []
-    settings = xcorr.Settings(threshold=options.threshold, max_peaks=A_FRAME, poses=xcorr.Poses(
-        angle_extent=360, scale_min=kind.scales[0], scale_max=kind.scales[1], pyramid_levels=options.levels))
+    poses = xcorr.Poses(angle_extent=360, scale_min=kind.scales[0], scale_max=kind.scales[1],
+                        pyramid_levels=options.levels)
+    settings = xcorr.Settings(threshold=options.threshold, max_peaks=A_FRAME, overhang=0.5 if kind.overhang else 0,
+                              poses=poses)
     for seed in range(-(-options.parts // A_FRAME)):
         scene = scenes.scene(seed, photographs, kind, parts=A_FRAME, noise=options.noise)
         matcher = xcorr.Matcher([scene.template], [scene.mask], device=options.device, settings=settings)
@@ -58,7 +63,7 @@ def scene_rows(options):
     photographs = list(images.photographs().values())
     for kind in KINDS:
         if fnmatch.fnmatch(kind.name, options.filter):
-            yield search(kind, photographs, options)
+            yield search(kind, drawings.drawings(kind.lines) if kind.lines else photographs, options)
 
 
 def ours(subpixel, device):

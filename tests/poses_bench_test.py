@@ -76,6 +76,32 @@ class Scenes(unittest.TestCase):
         self.assertTrue(all(0.8 <= pose[3] <= 1.25 for pose in made.poses))
         self.assertEqual(kind.name, 'disc of 32, 0.8 to 1.25 times')
 
+    def test_parts_that_stick_out(self):
+        part = scenes.Part(photograph(1), (130, 120), 32)
+        for pose, share in (((50, 40, 20, 1), 0), ((-0.5, 40, 0, 1), 0.5), ((-0.5, 79.5, 90, 2), 0.75),
+                            ((119.5, 30, 0, 1), 0.5)):
+            self.assertAlmostEqual(scenes.share_outside(part, pose, 120, 80), share, delta=0.02)
+        kind = scenes.Kind(32, 'disc', overhang=0.4)
+        made = scenes.scene(3, [photograph(6), photograph(7)], kind, parts=3, width=320, height=240)
+        part = scenes.Part(photograph(6), (130, 120), 32, 'disc')
+        shares = [scenes.share_outside(part, pose, 320, 240) for pose in made.poses]
+        self.assertTrue(all(0.05 <= share <= 0.4 for share in shares), shares)
+        self.assertEqual(kind.name, 'disc of 32, up to 40 % outside')
+
+    def test_fine_lines(self):
+        for kind in drawings.KINDS:
+            made = [drawings.KINDS[kind](np.random.default_rng(seed)) for seed in (0, 0, 1)]
+            np.testing.assert_array_equal(made[0], made[1])
+            made = made[1:]
+            self.assertFalse(np.array_equal(made[0], made[1]))
+            detail = [part - np.kron(part.reshape(15, 4, 15, 4).mean((1, 3)), np.ones((4, 4)))
+                      for part in (scenes.Part(each, (300, 300), 60).template() for each in made)]
+            # Most of what they show is gone in an image of a quarter of the size.
+            lost = np.mean([each.std() for each in detail])
+            shown = np.mean([scenes.Part(each, (300, 300), 60).template().std() for each in made])
+            self.assertGreater(lost, 0.7 * shown, kind)
+        self.assertEqual(scenes.Kind(60, lines='coils').name, 'coils, square of 60')
+
 
 class Shifts(unittest.TestCase):
     def test_quarters_of_a_pixel(self):
@@ -156,6 +182,6 @@ if __name__ == '__main__':
         sys.exit(77)
     sys.path.insert(0, str(FOLDER))
     import numpy as np
-    from posing import scenes, shifts
+    from posing import drawings, scenes, shifts
     from posing.judge import Judge
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames in which parts of a photograph lie at known poses, on a clutter of other photographs.
+"""Frames in which parts of a photograph lie at known poses, on a clutter of other photographs, or of drawings.
 
 Template and frame are made alike: a pixel is the mean of the scene over its area, so no way to turn or to shift an
 image is the true one.
@@ -16,6 +16,7 @@ TILE = 270  # of the clutter, pixels of the frame
 VAGUEST = 0.05  # pixels: the error, in noise of NOISE gray levels, below which a part must be able to be placed
 NOISE = 4.0
 INSET = 2  # pixels along the rim of a template that say nothing: there the clutter shows through
+LEAST_OUTSIDE = 0.05  # of a part that may stick out of the frame
 ALIKE = 0.85  # correlation of a template that is turned with itself
 
 
@@ -25,12 +26,16 @@ class Kind:
     size: int
     shape: str = 'square'  # or 'disc', or 'bar', which is three times as long as high
     scales: tuple = (1, 1)
+    lines: str = ''  # what is drawn in the place of photographs, of drawings.KINDS
+    overhang: float = 0  # the greatest share of a part that lies outside of the frame
 
     @property
     def name(self):
+        lines = f'{self.lines}, ' if self.lines else ''
         scales = '' if self.scales == (1, 1) else f', {self.scales[0]:g} to {self.scales[1]:g} times'
         size = f'{self.size}x{self.size // 3}' if self.shape == 'bar' else f'{self.size}'
-        return f'{self.shape} of {size}{scales}'
+        outside = f', up to {100 * self.overhang:g} % outside' if self.overhang else ''
+        return f'{lines}{self.shape} of {size}{scales}{outside}'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,15 +136,29 @@ def clutter(random, photographs, width, height):
     return ground
 
 
-def some_pose(random, kind, others, width, height):
-    """Wholly in the frame and away from the others."""
+def share_outside(part, pose, width, height):
+    """The share of a part at a pose that lies outside of a frame of that size."""
+    side = np.linspace(-part.size / 2, part.size / 2, 65)
+    u, v = np.meshgrid(side, side)
+    covered = part.covers(u, v)
+    x, y, angle, scale = pose
+    cosine, sine = scale * np.cos(np.deg2rad(angle)), scale * np.sin(np.deg2rad(angle))
+    across, down = x + cosine * u[covered] + sine * v[covered], y - sine * u[covered] + cosine * v[covered]
+    return np.mean((across < -0.5) | (across > width - 0.5) | (down < -0.5) | (down > height - 0.5))
+
+
+def some_pose(random, kind, part, others, width, height):
+    """Wholly in the frame, or with an overhang partly outside; away from the others."""
     largest = kind.size * max(kind.scales)
-    for _ in range(1000):
-        scale = random.uniform(*kind.scales)
-        reach = 0.75 * kind.size * scale + 6
+    for _ in range(100000):
+        scale, angle = random.uniform(*kind.scales), random.uniform(0, 360)
+        reach = 0 if kind.overhang else 0.75 * kind.size * scale + 6
         x, y = random.uniform(reach, width - 1 - reach), random.uniform(reach, height - 1 - reach)
+        pose = x, y, angle, scale
+        if kind.overhang and not LEAST_OUTSIDE <= share_outside(part, pose, width, height) <= kind.overhang:
+            continue
         if all(np.hypot(x - other[0], y - other[1]) > 1.6 * largest for other in others):
-            return x, y, random.uniform(0, 360), scale
+            return pose
     raise ValueError(f'{len(others) + 1} parts do not fit')
 
 
@@ -163,7 +182,7 @@ def scene(seed, photographs, kind, *, parts=3, noise=NOISE, width=1920, height=1
     frame = clutter(random, others, width, height)
     poses = []
     for _ in range(parts):
-        poses.append(some_pose(random, kind, poses, width, height))
+        poses.append(some_pose(random, kind, part, poses, width, height))
         draw(frame, part, poses[-1])
     frame += random.normal(0, noise, frame.shape)
     return Scene(to_bytes(frame), to_bytes(part.template()), part.mask(), poses,
