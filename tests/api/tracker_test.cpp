@@ -144,18 +144,12 @@ TEST_P(TrackerTest, TellsWhatNoLongerLooksAsItDidFirst) {
   const FilterDetection same = locate(frame.view(), box);
   EXPECT_GT(same.first_response, 0.4);
   EXPECT_NEAR(same.color_likeness, 1, 1e-6);
-  EXPECT_GT(same.first_response_here, 0.4);
-  EXPECT_NEAR(same.color_likeness_here, 1, 0.05);
   draw(frame, box, 5, 0.4);
   for (int i = 0; i < 60; ++i) train(frame, box);
   const FilterDetection other = locate(frame.view(), box);
   EXPECT_GT(other.response, 0.3);
   EXPECT_LT(other.first_response, 0.3 * same.first_response);
   EXPECT_LT(other.color_likeness, 0.7);
-  EXPECT_LT(other.first_response_here, 0.3 * same.first_response_here);
-  EXPECT_LT(other.color_likeness_here, 0.7);
-  // To compare teaches nothing.
-  EXPECT_EQ(locate(frame.view(), box).color_likeness_here, other.color_likeness_here);
 }
 
 /// All the way round, by up to 4.2 degrees per frame, while it moves.

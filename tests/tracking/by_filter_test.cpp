@@ -97,33 +97,6 @@ TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
-/// Its looks have changed, so the filter is unsure; the first filter and the first colours know it.
-TEST_F(ByFilterTest, ALostTargetIsFoundWithLessWhereItsFirstViewAgrees) {
-  struct Case {
-    double first_response, likeness, share, sure;
-    bool found;
-  };
-  constexpr Case cases[] = {{0.06, 0.72, 0.55, 0.12, true},
-                            {0.04, 0.72, 0.55, 0.12, false},
-                            {0.06, 0.68, 0.55, 0.12, false},
-                            {0.06, 0.72, 0.45, 0.12, false},
-                            {0.06, 0.72, 0.55, 0.08, false}};
-  for (const Case& one : cases) {
-    SCOPED_TRACE(&one - cases);
-    tracker_ = {};
-    see({peak(100, 50)}, {});
-    for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50, 0.9, last_id_)});
-    for (int i = 0; i < 5; ++i) see({}, {});
-    ASSERT_EQ(track().target.state, TrackState::lost);
-    RatedDetection alike = rated_detection(400, 300, one.sure, last_id_);
-    alike.response *= one.share;
-    alike.first_response_here = one.first_response;
-    alike.color_likeness_here = one.likeness;
-    for (int i = 0; i < 3; ++i) see({}, {rated_detection(100, 50, 0.001, last_id_), alike});
-    EXPECT_EQ(track().target.state == TrackState::tracked, one.found);
-  }
-}
-
 /// It is followed all along, wherever its filter responds to most, and found as soon as that is it.
 TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
   see({peak(100, 50)}, {});

@@ -51,7 +51,6 @@ struct FilterDetection {
   double first_response = 1;
   /// The same of its colours: the Bhattacharyya coefficient of the two histograms, 0 to 1.
   double color_likeness = 1;
-  double first_response_here = 0, color_likeness_here = 0;  ///< the same of what is seen now
 };
 
 /// The filters of any number of targets. Not for use by several threads at once.

@@ -29,11 +29,6 @@ constexpr double least_share_nearby = 0.5, sure_nearby = 0.4, sure_to_move = 0.0
 /// Frames after which that may be anything.
 constexpr int most_frames_nearby = 50;
 
-/// A lost target has changed or is half hidden, so its filter is less sure of it; but what else is
-/// taken for it then seldom has its first colours and what its first filter knows of it.
-constexpr double sure_if_alike = 0.1, least_share_if_alike = 0.5, least_first_response = 0.05,
-                 least_likeness = 0.7;
-
 /// Every so many detections are learnt: others hardly differ.
 constexpr int detections_to_learn = 2;
 
@@ -98,14 +93,6 @@ bool has_middle_of(const Box& box, const Box& other) {
 bool is_large_enough(const Box& box, const Track& track) {
   return std::sqrt(box.width * box.height) >= least_side ||
          box.width >= least_share_of_size * track.template_width;
-}
-
-/// Whether the first filter and the first histogram of a target both know it.
-bool resembles_first_view(const RatedDetection& one, const Track& track) {
-  return one.confidence >= sure_if_alike &&
-         one.response >= least_share_if_alike * track.trace.usual &&
-         one.first_response_here >= least_first_response &&
-         one.color_likeness_here >= least_likeness;
 }
 
 /// Whether its middle lies in the box where the target is expected, or no farther off than its
@@ -285,10 +272,9 @@ void Targets::seek(Track& track, std::uint64_t frame,
                                                    : least_share_if_surest;
     const double sure =
         std::max(is_nearby(one) ? sure_nearby : sure_to_find, rules.settings.min_confidence);
-    const bool is_sure = one.confidence >= sure && one.response >= share * track.trace.usual;
-    return (is_sure || resembles_first_view(one, track)) && is_large_enough(one.box, track) &&
-           has_middle_in(one.box, rules.area) && !is_taken(track, one.box) &&
-           !is_of_another(track, one, frame);
+    return one.confidence >= sure && one.response >= share * track.trace.usual &&
+           is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
+           !is_taken(track, one.box) && !is_of_another(track, one, frame);
   };
   const RatedDetection* rated_detection = best_of(track, frame, rated_detections, may_be);
   if (nearby && first->confidence >= sure_to_move && is_large_enough(first->box, track) &&

@@ -54,7 +54,6 @@ struct RatedDetection {
   double confidence;  ///< that the filter responds to what it has learnt, 0 to 1
   double angle = 0;
   double resemblance = 1;  ///< as of resemblance()
-  double first_response_here = 0, color_likeness_here = 0;  ///< as of FilterDetection
 };
 
 /// The parameters of an update.
