@@ -55,9 +55,18 @@ def test_sources_that_do_not_work(tmp_path, capsys):
                             ([tmp_path / "empty"], "no video and no picture"),
                             ([tmp_path / "damaged.mp4", "--port", 0], f"{tmp_path}/damaged.mp4: "),
                             ([tmp_path / "damaged.mp4", "--port", port],
-                             f"port {port} is in use, by another studio perhaps: give --port another one")]:
+                             f"port {port} is in use, by another studio perhaps: give --port another one"),
+                            ([tmp_path / "damaged.mp4", "--host", "192.0.2.1", "--port", 0],
+                             "cannot listen at --host 192.0.2.1: ")]:
             assert main(["studio", "--no-browser", *map(str, words)]) == 2
             assert text in capsys.readouterr().err, words
+
+
+def test_a_port_that_cannot_be(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["studio", "--no-browser", "--port", "70000"])
+    assert ended.value.code == 2
+    assert "argument --port: 70000 is no port: 0 to 65535" in capsys.readouterr().err
 
 
 @needs_element

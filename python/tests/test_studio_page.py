@@ -157,7 +157,7 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         page.wait("document.querySelector('#events img')?.naturalWidth > 0")
         assert "with-thumbnails" in page.page.get_attribute("#timeline", "class")
         suggested = page.text("#use")
-        assert re.fullmatch(r"Use 0\.[4-9]\d", suggested) and "anything else" in page.text("#advice")
+        assert re.fullmatch(r"Use 0\.[4-9]\d", suggested) and "anything away from it" in page.text("#advice")
         screenshot(page, "studio-dark.jpg")
         page.page.click("#theme")
         assert page.page.evaluate("document.documentElement.dataset.theme") == "light"

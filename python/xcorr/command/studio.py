@@ -18,11 +18,18 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--templates", default="xcorr-templates", metavar="FOLDER", help="where boxes that are drawn become "
                         "files (%(default)s)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
-    parser.add_argument("--port", type=int, default=8420, metavar="N", help="0: any that is free (%(default)s)")
+    parser.add_argument("--port", type=_port, default=8420, metavar="N", help="0: any that is free (%(default)s)")
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="which others may reach the page: 0.0.0.0 for "
                         "all, without encryption (%(default)s: only this machine)")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.set_defaults(run=run)
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2 ** 16:
+        raise argparse.ArgumentTypeError(f"{number} is no port: 0 to 65535")
+    return number
 
 
 def run(options: argparse.Namespace) -> int:

@@ -188,7 +188,7 @@ async def serving(options: Any) -> AsyncIterator[tuple[str, str]]:
             await site.start()
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise
+                raise Unreadable(f"cannot listen at --host {options.host}: {error.strerror or error}") from None
             raise Unreadable(f"port {options.port} is in use, by another studio perhaps: give --port another one, or 0 for "
                              "any that is free") from None
         port = runner.addresses[0][1]

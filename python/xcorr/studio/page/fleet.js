@@ -14,7 +14,7 @@ let since = 0; // number of the last one
 let next; // timer
 
 const connection = new Connection({state, fleet: take, error: ({text}) => trouble(text), connected: (there) => {
-  if (!there) trouble("No connection to xcorr studio. Is it still running?");
+  if (!there) trouble("No connection to xcorr studio. Is it still running? After a new start the page is at the address printed then.");
 }});
 const tiles = new Tiles({onChoose: list});
 get("all").addEventListener("click", () => tiles.choose(null));

@@ -57,7 +57,7 @@ export class Scores {
     const {target, other, suggested} = found;
     this.button.textContent = `Use ${suggested.toFixed(2)}`;
     text.textContent = target - other >= CLEAR
-      ? `The best scores ${target.toFixed(2)}, anything else ${other.toFixed(2)} at most.`
+      ? `The best scores ${target.toFixed(2)}, anything away from it ${other.toFixed(2)} at most.`
       : `The best scores ${target.toFixed(2)}, something else ${other.toFixed(2)}: no threshold is safe. Is the target there? Or cut another template.`;
   }
 
