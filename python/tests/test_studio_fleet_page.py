@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from redis_server import server  # noqa: F401
-from test_studio_page import EVIL, Page, browser, pytestmark, screenshot, studio  # noqa: F401
+pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
+from redis_server import server  # noqa: E402, F401
+from test_studio_page import EVIL, Page, browser, pytestmark, screenshot, studio  # noqa: E402, F401
 
 RATE = 10  # frames a second of each camera
 SPAN = 40  # s that are there before somebody looks
