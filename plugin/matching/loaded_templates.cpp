@@ -26,7 +26,7 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
           xcorr::Code::invalid_argument,
           "Cannot convert the template '" + (*template_set)[i].name() + "' to the frames' format");
     for (std::uint8_t& weight : image->mask)
-      if (halves) weight = weight >= half_weight;
+      if (halves) weight = weight >= opaque;
     images.push_back(std::move(*image));
   }
   LoadedTemplates loaded;

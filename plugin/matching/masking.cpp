@@ -2,6 +2,7 @@
 #include "matching/masking.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "matching/image_size.h"
 #include "matching/luma_image.h"
@@ -66,12 +67,12 @@ SharedImage masked(const LoadedImage& image, const Masking& masking,
   changed->masking = masking;
   Mask& mask = changed->mask = make_mask(image, masking, reason);
   if (!reason.empty()) return nullptr;
-  if (std::ranges::count(mask, mask.empty() ? 0 : mask.front()) == std::ssize(mask) &&
-      (mask.empty() || mask.front() != 0)) {  // all alike
+  const bool alike = std::ranges::adjacent_find(mask, std::not_equal_to()) == mask.end();
+  if (alike && (mask.empty() || mask.front() != 0)) {
     mask.clear();
     return changed;
   }
-  if (std::ranges::count(mask, 0) == std::ssize(mask)) {
+  if (alike) {
     reason = name_of(masking) + " leaves no pixel of it";
     if (!masking.file && masking.kind != MaskKind::disc)
       reason += ": it is transparent everywhere, with mask=none all of it counts";

@@ -38,8 +38,6 @@ Mask mask_of(const MappedFrame& image, const Value& value_of) {
              : mask_of<std::uint16_t>(image, value_of);
 }
 
-constexpr int opaque = 128;
-
 /// Of an unpacked pixel, 0 to 255.
 template <class Component>
 std::uint8_t alpha_of(const Component* pixel) {

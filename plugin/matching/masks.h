@@ -19,8 +19,9 @@ using Mask = std::vector<std::uint8_t>;
 
 enum class MaskKind { none, alpha, disc, weights };
 
-/// The least weight of a pixel that counts where weights cannot be used.
-inline constexpr std::uint8_t half_weight = 128;
+/// The least alpha of a pixel that counts, and the least weight of one where weights cannot be
+/// used.
+inline constexpr std::uint8_t opaque = 128;
 
 /// Where the alpha of raw video in host memory is at least 128 of 255 or, if it is so nowhere, at
 /// least half of its largest, as of a logo that a channel blends in; without alpha everywhere.

@@ -6,8 +6,8 @@
 // undo as long as those fit: a run's sum of squares does up to 66,051 pixels, so runs are at most
 // that long. A run of weights is one of equal ones. Floating-point pixels are summed one by one,
 // since a difference of prefix sums would lose precision where the window is dark and its row is
-// not. Loops over adjacent windows are plain
-// C++ that the compiler vectorises; the file is compiled once for each of Highway's targets.
+// not. Loops over adjacent windows are plain C++ that the compiler vectorises; the file is compiled
+// once for each of Highway's targets.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
