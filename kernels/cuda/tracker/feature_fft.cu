@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Spectra of windows on the GPU: a block transforms eight channels of a window.
+// Spectra of windows on the GPU: a block transforms eight channels of a window, or two.
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/tracker/window_fft.cuh"
 
@@ -8,6 +8,7 @@ namespace xcorr::cuda {
 namespace tracker {
 namespace {
 
+template <int pairs>
 __global__ void __launch_bounds__(threads_of_pairs)
     feature_fft(const Look* looks, const float* channels_of, const double* energies,
                 float* spectra) {
@@ -15,19 +16,25 @@ __global__ void __launch_bounds__(threads_of_pairs)
   wait_for_previous();
   if (looks[window].side == 0) return;
   Value* const images = dynamic_shared<Value>();
-  read_channels(channels_of + (window * groups + blockIdx.x) * cells * group,
-                energies + window * grid, images);
-  transform<Direction::forward>(images, pairs_of_block);
-  write_spectrum(images, spectra + window * spectrum_floats + real_place_of(0, blockIdx.x * group));
+  const int channel = first_channel<pairs>();
+  read_channels<pairs>(channels_of + window * cells * channels + place_of(0, channel),
+                       energies + window * grid, images);
+  transform<Direction::forward>(images, pairs);
+  write_spectrum<pairs>(images, spectra + window * spectrum_floats + real_place_of(0, channel));
 }
 
 bool supports(const stage::FeatureFft::Problem& p, const Device&) { return p.windows <= 65535; }
 
 Status launch(const stage::FeatureFft::Problem& p, const Device& device,
               const stage::FeatureFft::Buffers& b, PlanState*) {
-  return enqueue_early(device, "feature_fft", feature_fft, dim3(groups, p.windows),
-                       threads_of_pairs, bytes_of_pairs, b.stream, b.looks, b.channels, b.energies,
-                       b.spectra);
+  const auto launch_by = [&](int pairs, auto kernel) {
+    return enqueue_early(device, "feature_fft", kernel, dim3(blocks_of_window(pairs), p.windows),
+                         threads_of_pairs, bytes_of_pairs(pairs), b.stream, b.looks, b.channels,
+                         b.energies, b.spectra);
+  };
+  return by_single_pairs(p.windows, device)
+             ? launch_by(1, feature_fft<1>)
+             : launch_by(pairs_of_group, feature_fft<pairs_of_group>);
 }
 
 constexpr Variant<stage::FeatureFft> table[] = {

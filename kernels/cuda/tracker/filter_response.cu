@@ -24,23 +24,23 @@ __global__ void __launch_bounds__(threads_of_pairs, 4)
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
-  read_channels(channels_of + (window * groups + blockIdx.x) * cells * group,
-                energies + window * grid, images);
-  transform<Direction::forward>(images, pairs_of_block);
+  read_channels<pairs_of_group>(channels_of + (window * groups + blockIdx.x) * cells * group,
+                                energies + window * grid, images);
+  transform<Direction::forward>(images, pairs_of_group);
   const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats +
                               real_place_of(0, blockIdx.x * group);
   TwoParts* const to = products + (window * groups + blockIdx.x) * frequencies;
 #pragma unroll 2
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
-    TwoParts seen[pairs_of_block];
+    TwoParts seen[pairs_of_group];
 #pragma unroll
-    for (int p = 0; p < pairs_of_block; ++p) seen[p] = split(images + p * image_values, i);
+    for (int p = 0; p < pairs_of_group; ++p) seen[p] = split(images + p * image_values, i);
     const auto response_of = [&](const float* spectrum) {
-      FourPairs known;
+      Pairs<pairs_of_group> known;
       read_pairs(spectrum, i, known);
       Value sum{0, 0};
 #pragma unroll
-      for (int p = 0; p < pairs_of_block; ++p)
+      for (int p = 0; p < pairs_of_group; ++p)
         sum = sum + seen[p].a * conj(known.a(p)) + seen[p].b * conj(known.b(p));
       return sum;
     };
@@ -221,9 +221,10 @@ std::size_t workspace(const stage::FilterResponse::Problem& p, const Device&) {
 Status launch(const stage::FilterResponse::Problem& p, const Device& device,
               const stage::FilterResponse::Buffers& b, PlanState*) {
   auto* const products = static_cast<TwoParts*>(b.workspace);
-  if (Status s = enqueue_early(device, "filter_response: multiply", multiply,
-                               dim3(groups, p.windows), threads_of_pairs, bytes_of_pairs, b.stream,
-                               b.looks, b.channels, b.energies, b.filters, products);
+  if (Status s =
+          enqueue_early(device, "filter_response: multiply", multiply, dim3(groups, p.windows),
+                        threads_of_pairs, bytes_of_pairs(pairs_of_group), b.stream, b.looks,
+                        b.channels, b.energies, b.filters, products);
       !s.ok())
     return s;
   return enqueue_early(device, "filter_response: find_top", find_top, p.windows, threads, 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Filters are solved for on the GPU by one warp per frequency, one lane per channel. What of a
-// filter lies on the target is found by blocks that each have eight channels of it.
+// filter lies on the target is found by blocks that each have eight channels of it, or two.
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/tracker/window_fft.cuh"
@@ -100,26 +100,27 @@ __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Filter
   filter[im] = solved.im;
 }
 
+template <int pairs>
 __global__ void __launch_bounds__(threads_of_pairs) crop(stage::FilterUpdate::Buffers b) {
   Value* const images = dynamic_shared<Value>();
   wait_for_previous();
   const int number = b.training_samples[blockIdx.y].filter;
-  float* const filter =
-      b.filters + std::int64_t{2} * number * spectrum_floats + real_place_of(0, blockIdx.x * group);
-  read_spectrum(filter, images);
-  transform<Direction::inverse>(images, pairs_of_block);
+  float* const filter = b.filters + std::int64_t{2} * number * spectrum_floats +
+                        real_place_of(0, first_channel<pairs>());
+  read_spectrum<pairs>(filter, images);
+  transform<Direction::inverse>(images, pairs);
   const FilterShape& shape = b.shapes[number];
   for (int i = threadIdx.x; i < cells; i += threads_of_pairs) {
     const int x = i % grid, y = i / grid;
     const float share = shape.on_target(x, y) ? 1.0f / cells : 0.0f;
 #pragma unroll
-    for (int p = 0; p < pairs_of_block; ++p) {
+    for (int p = 0; p < pairs; ++p) {
       Value& value = images[p * image_values + y * row_pitch + x];
       value = value * share;
     }
   }
-  transform<Direction::forward>(images, pairs_of_block);
-  write_spectrum(images, filter + spectrum_floats);
+  transform<Direction::forward>(images, pairs);
+  write_spectrum<pairs>(images, filter + spectrum_floats);
 }
 
 bool supports(const stage::FilterUpdate::Problem& p, const Device&) {
@@ -128,9 +129,15 @@ bool supports(const stage::FilterUpdate::Problem& p, const Device&) {
 
 Status launch(const stage::FilterUpdate::Problem& p, const Device& device,
               const stage::FilterUpdate::Buffers& b, PlanState*) {
+  const auto crop_by = [&](int pairs, auto kernel) {
+    return enqueue_early(device, "filter_update: crop", kernel,
+                         dim3(blocks_of_window(pairs), p.training_samples), threads_of_pairs,
+                         bytes_of_pairs(pairs), b.stream, b);
+  };
   const auto crop_all = [&] {
-    return enqueue_early(device, "filter_update: crop", crop, dim3(groups, p.training_samples),
-                         threads_of_pairs, bytes_of_pairs, b.stream, b);
+    return by_single_pairs(p.training_samples, device)
+               ? crop_by(1, crop<1>)
+               : crop_by(pairs_of_group, crop<pairs_of_group>);
   };
   const auto solve_all = [&](auto kernel) {
     return enqueue_early(device, "filter_update: solve", kernel,

@@ -18,10 +18,23 @@ using Value = Complex<float>;
 /// conflicts of banks.
 constexpr int row_pitch = grid + 1, image_values = grid * row_pitch;
 
-/// A block has a group of channels: channel c and channel c + 4 are a pair.
-constexpr int pairs_of_block = group / 2;
-constexpr int threads_of_pairs = pairs_of_block * grid;
-constexpr std::size_t bytes_of_pairs = pairs_of_block * image_values * sizeof(Value);
+/// Of a group of channels, channel c and channel c + 4 are a pair. A block has all pairs of a
+/// group; or one, where there are so few windows that each such block has a multiprocessor: it ends
+/// sooner.
+constexpr int pairs_of_group = group / 2;
+constexpr int threads_of_pairs = pairs_of_group * grid;
+constexpr std::size_t bytes_of_pairs(int pairs) { return pairs * image_values * sizeof(Value); }
+constexpr unsigned blocks_of_window(int pairs) { return groups * pairs_of_group / pairs; }
+inline bool by_single_pairs(int windows, const Device& device) {
+  return windows * blocks_of_window(1) <= static_cast<unsigned>(device.multiprocessors);
+}
+
+/// The first channel of such a block.
+template <int pairs>
+__device__ int first_channel() {
+  constexpr int blocks = pairs_of_group / pairs;
+  return blockIdx.x / blocks * group + blockIdx.x % blocks * pairs;
+}
 
 /// Transforms as many images, by the first 40 threads for each. Begins and ends with a barrier.
 template <Direction D>
@@ -72,76 +85,82 @@ __device__ inline void join(const TwoParts& parts, int frequency, Value* image) 
 }
 
 /// One of the four numbers of each pair of a block.
-using Four = float[pairs_of_block];
+template <int pairs>
+using Numbers = float[pairs];
 
-__device__ inline void read_four(const float* from, Four& values) {
+__device__ inline void read(const float* from, Numbers<4>& values) {
   const float4 word = *reinterpret_cast<const float4*>(from);
   values[0] = word.x, values[1] = word.y, values[2] = word.z, values[3] = word.w;
 }
-__device__ inline void write_four(const Four& values, float* to) {
+__device__ inline void read(const float* from, Numbers<1>& value) { value[0] = *from; }
+__device__ inline void write(const Numbers<4>& values, float* to) {
   *reinterpret_cast<float4*>(to) = {values[0], values[1], values[2], values[3]};
 }
+__device__ inline void write(const Numbers<1>& value, float* to) { *to = value[0]; }
 
-/// Reads a block's channels of a window, scaled as their energies say. \param channels_of  the
-/// group
-__device__ inline void read_channels(const float* channels_of, const double* energies,
-                                     Value* images) {
+/// Reads a block's channels of a window, scaled as their energies say. \param channels_of  from the
+/// block's first one
+template <int pairs>
+__device__ void read_channels(const float* channels_of, const double* energies, Value* images) {
   static_assert(cells % threads_of_pairs == 0);
   const float scale = scale_of(warp_sum(energies, grid));
 #pragma unroll
   for (int k = 0; k < cells; k += threads_of_pairs) {
     const int i = k + static_cast<int>(threadIdx.x);
-    Four re, im;
-    read_four(channels_of + i * group, re);
-    read_four(channels_of + i * group + pairs_of_block, im);
+    Numbers<pairs> re, im;
+    read(channels_of + i * group, re);
+    read(channels_of + i * group + pairs_of_group, im);
 #pragma unroll
-    for (int p = 0; p < pairs_of_block; ++p)
+    for (int p = 0; p < pairs; ++p)
       images[p * image_values + i / grid * row_pitch + i % grid] = {re[p] * scale, im[p] * scale};
   }
 }
 
 /// What a block's channels have at a frequency.
-struct FourPairs {
-  Four a_re, a_im, b_re, b_im;
+template <int pairs>
+struct Pairs {
+  Numbers<pairs> a_re, a_im, b_re, b_im;
 
   __device__ Value a(int pair) const { return {a_re[pair], a_im[pair]}; }
   __device__ Value b(int pair) const { return {b_re[pair], b_im[pair]}; }
 };
 
-/// \param spectrum  the group's part
-__device__ inline void read_pairs(const float* spectrum, int frequency, FourPairs& values) {
+/// \param spectrum  from the block's first channel
+template <int pairs>
+__device__ void read_pairs(const float* spectrum, int frequency, Pairs<pairs>& values) {
   const float* const from = spectrum + frequency * group;
-  read_four(from, values.a_re);
-  read_four(from + pairs_of_block, values.b_re);
-  read_four(from + to_imaginary, values.a_im);
-  read_four(from + to_imaginary + pairs_of_block, values.b_im);
+  read(from, values.a_re);
+  read(from + pairs_of_group, values.b_re);
+  read(from + to_imaginary, values.a_im);
+  read(from + to_imaginary + pairs_of_group, values.b_im);
 }
 
 /// Writes a block's part of a spectrum.
-__device__ inline void write_spectrum(const Value* images, float* spectrum) {
+template <int pairs>
+__device__ void write_spectrum(const Value* images, float* spectrum) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
-    FourPairs values;
+    Pairs<pairs> values;
 #pragma unroll
-    for (int p = 0; p < pairs_of_block; ++p) {
+    for (int p = 0; p < pairs; ++p) {
       const auto [a, b] = split(images + p * image_values, i);
       values.a_re[p] = a.re, values.a_im[p] = a.im;
       values.b_re[p] = b.re, values.b_im[p] = b.im;
     }
     float* const to = spectrum + i * group;
-    write_four(values.a_re, to);
-    write_four(values.b_re, to + pairs_of_block);
-    write_four(values.a_im, to + to_imaginary);
-    write_four(values.b_im, to + to_imaginary + pairs_of_block);
+    write(values.a_re, to);
+    write(values.b_re, to + pairs_of_group);
+    write(values.a_im, to + to_imaginary);
+    write(values.b_im, to + to_imaginary + pairs_of_group);
   }
 }
 
-__device__ inline void read_spectrum(const float* spectrum, Value* images) {
+template <int pairs>
+__device__ void read_spectrum(const float* spectrum, Value* images) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
-    FourPairs values;
+    Pairs<pairs> values;
     read_pairs(spectrum, i, values);
 #pragma unroll
-    for (int p = 0; p < pairs_of_block; ++p)
-      join({values.a(p), values.b(p)}, i, images + p * image_values);
+    for (int p = 0; p < pairs; ++p) join({values.a(p), values.b(p)}, i, images + p * image_values);
   }
 }
 

@@ -106,43 +106,50 @@ Status FilterStore::keep(int number) {
 }
 
 Status FilterStore::ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
-  return ask(filters_, seen, prior_count_, response_peaks);
+  return ask(filters_, seen, prior_count_, response_peaks, {});
 }
 
-Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
-  return ask(kept_, seen, 0, response_peaks);
+Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks,
+                             Stream stream) {
+  return ask(kept_, seen, 0, response_peaks, stream);
 }
 
 stage::ColorWindowBuffers FilterStore::color_windows(const SeenColors& colors,
                                                      const tracker::Look* looks,
-                                                     const tracker::Cropping* croppings) const {
+                                                     const tracker::Cropping* croppings,
+                                                     Stream stream) const {
   const auto& planes = colors.planes;
-  return {
-      {}, planes[0], planes[1], planes[2], looks, croppings, shapes_.as<tracker::FilterShape>()};
+  return {{nullptr, stream},
+          planes[0],
+          planes[1],
+          planes[2],
+          looks,
+          croppings,
+          shapes_.as<tracker::FilterShape>()};
 }
 
 Status FilterStore::teach_colors(const SeenColors& colors, const tracker::Look* looks,
-                                 const tracker::Cropping* croppings, int windows,
-                                 double* likeness) {
+                                 const tracker::Cropping* croppings, int windows, double* likeness,
+                                 Stream stream) {
   auto* const histograms = histograms_.as<tracker::ColorHistograms>();
   return histogram_update_->launch(
       {windows, count_, colors.part, colors.layout}, device_,
-      {color_windows(colors, looks, croppings), histograms, histograms, likeness}, nullptr);
+      {color_windows(colors, looks, croppings, stream), histograms, histograms, likeness}, nullptr);
 }
 
 Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,
-                                const tracker::Cropping* croppings, int windows) {
+                                const tracker::Cropping* croppings, int windows, Stream stream) {
   prior_count_ = windows;
   return histogram_prior_->launch({windows, count_, colors.part, colors.layout}, device_,
-                                  {color_windows(colors, looks, croppings),
+                                  {color_windows(colors, looks, croppings, stream),
                                    histograms_.as<tracker::ColorHistograms>(), priors_.as<float>()},
                                   nullptr);
 }
 
 Status FilterStore::ask(const Block& filters, const SeenWindows& seen, int priors,
-                        tracker::ResponsePeak* response_peaks) {
+                        tracker::ResponsePeak* response_peaks, Stream stream) {
   return filter_response_->launch({seen.count, count_, priors}, device_,
-                                  {{workspace_.data(), {}},
+                                  {{workspace_.data(), stream},
                                    seen.looks,
                                    seen.channels,
                                    seen.energies,

@@ -31,19 +31,20 @@ class FilterStore {
   /// that ask next: window w is asked with that of w modulo `windows`. \param likeness  of the
   /// windows, where the host reads them
   Status teach_colors(const SeenColors& colors, const tracker::Look* looks,
-                      const tracker::Cropping* croppings, int windows, double* likeness);
+                      const tracker::Cropping* croppings, int windows, double* likeness,
+                      Stream stream);
   Status find_colors(const SeenColors& colors, const tracker::Look* looks,
-                     const tracker::Cropping* croppings, int windows);
+                     const tracker::Cropping* croppings, int windows, Stream stream);
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
   Status keep(int number);
-  Status ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
+  Status ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks, Stream stream);
 
  private:
   stage::ColorWindowBuffers color_windows(const SeenColors& colors, const tracker::Look* looks,
-                                          const tracker::Cropping* croppings) const;
+                                          const tracker::Cropping* croppings, Stream stream) const;
   Status ask(const Block& filters, const SeenWindows& seen, int priors,
-             tracker::ResponsePeak* response_peaks);
+             tracker::ResponsePeak* response_peaks, Stream stream);
 
   Device device_;
   const Variant<stage::FeatureFft>* spectra_of_ = nullptr;

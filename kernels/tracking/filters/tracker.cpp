@@ -13,6 +13,7 @@
 #include "tracking/filters/filter_store.hpp"
 #include "tracking/filters/initial_box.hpp"
 #include "tracking/filters/sample_memory.hpp"
+#include "tracking/filters/window_records.hpp"
 
 namespace xcorr {
 namespace {
@@ -77,25 +78,6 @@ struct Search {
   double angle;
 };
 
-/// Records that the host writes, and a copy of them in the device's memory.
-template <class T>
-class Records {
- public:
-  Status provide(Backend backend, std::size_t count) {
-    if (Status s = host_.provide(backend, count * sizeof(T), Memory::host); !s.ok()) return s;
-    return device_.provide(backend, count * sizeof(T));
-  }
-  T* host() const { return host_.as<T>(); }
-  T* device() const { return device_.as<T>(); }
-  Status upload(Backend backend, std::size_t count) const {
-    return runtime(backend).copy(bytes_copy(device(), host(), count * sizeof(T)), Memory::host,
-                                 Memory::device, {});
-  }
-
- private:
-  Block host_, device_;
-};
-
 }  // namespace
 
 struct __attribute__((visibility("hidden"))) Tracker::Impl {
@@ -106,10 +88,9 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   std::map<std::uint64_t, Target> targets;
 
   std::vector<View> views;
-  Records<Look> looks;
-  Records<tracker::Cropping> croppings;
-  Records<tracker::TrainingSample> training_samples;
+  tracker::WindowRecords records;
   Block response_peaks, likeness;  ///< in memory that host and device reach
+  SideStream side;                 ///< histograms, and what hangs on nothing else, run beside
 
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
@@ -118,6 +99,7 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
   Status provide(std::size_t windows);
   Status show(const MatrixView& frame, std::size_t middles);
+  Status ask_first_filters(const SeenWindows& seen);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
   Status ask(int count);
   Status look(const MatrixView& frame, std::span<const Search> searches,
@@ -139,6 +121,9 @@ Result<Tracker> Tracker::create(const Device& device, const TrackerSettings& set
   auto filters = FilterStore::make(device);
   if (!filters.ok()) return filters.status();
   impl->filters = std::move(filters.value());
+  auto side = SideStream::make(device.backend);
+  if (!side.ok()) return side.status();
+  impl->side = std::move(side.value());
   return Tracker(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -157,15 +142,13 @@ std::vector<int> Tracker::Impl::free_numbers(std::size_t count) const {
 /// Memory for looking at so many windows.
 Status Tracker::Impl::provide(std::size_t windows) {
   const Backend backend = device.backend;
-  if (Status s = looks.provide(backend, windows); !s.ok()) return s;
-  if (Status s = croppings.provide(backend, windows); !s.ok()) return s;
+  if (Status s = records.provide(backend, windows); !s.ok()) return s;
   if (Status s =
           response_peaks.provide(backend, windows * sizeof(tracker::ResponsePeak), Memory::host);
       !s.ok())
     return s;
   if (Status s = likeness.provide(backend, windows * sizeof(double), Memory::host); !s.ok())
     return s;
-  if (Status s = training_samples.provide(backend, windows); !s.ok()) return s;
   return features.provide(static_cast<int>(windows));
 }
 
@@ -174,39 +157,53 @@ Status Tracker::Impl::provide(std::size_t windows) {
 Status Tracker::Impl::show(const MatrixView& frame, std::size_t middles) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto& [look, angle] = views[i];
-    looks.host()[i] = settings.turns ? tracker::look_at_image(look, static_cast<int>(i)) : look;
-    croppings.host()[i] = {look, angle};
+    records.host.looks[i] =
+        settings.turns ? tracker::look_at_image(look, static_cast<int>(i)) : look;
+    records.host.croppings[i] = {look, angle};
   }
-  if (Status s = looks.upload(device.backend, views.size()); !s.ok()) return s;
-  if (Status s = croppings.upload(device.backend, views.size()); !s.ok()) return s;
+  if (Status s = records.upload(device.backend); !s.ok()) return s;
   return features.take(frame, std::span(views).first(middles));
+}
+
+/// Asks filters as they were kept, beside what is enqueued from now on.
+Status Tracker::Impl::ask_first_filters(const SeenWindows& seen) {
+  if (Status s = side.fork({}); !s.ok()) return s;
+  return filters.ask_kept(seen, response_peaks.as<tracker::ResponsePeak>(), side.stream());
 }
 
 Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupils) {
   const std::size_t count = pupils.size();
+  if (Status s = records.provide(device.backend, count); !s.ok()) return s;
   views.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [target, box, angle, first] = pupils[i];
     views.push_back(target->initial_box.view_of(box, turned(angle), 0, target->filter));
-    training_samples.host()[i] = target->memory.next(target->filter);
+    records.host.training_samples[i] = target->memory.next(target->filter);
   }
   if (Status s = show(frame, count); !s.ok()) return s;
-  if (Status s = training_samples.upload(device.backend, count); !s.ok()) return s;
-  const auto seen =
-      features.enqueue(looks.device(), croppings.device(), 0, static_cast<int>(count));
+  const auto& [looks, croppings, training_samples] = records.device;
+  const auto windows = static_cast<int>(count);
+  auto* const likenesses = likeness.as<double>();
+  if (Status s = side.fork({}); !s.ok()) return s;
+  if (Status s = filters.teach_colors(features.colors(), looks, croppings, windows, likenesses,
+                                      side.stream());
+      !s.ok())
+    return s;
+  const auto seen = features.enqueue(looks, croppings, 0, windows);
   if (!seen.ok()) return seen.status();
-  if (Status s = filters.teach(seen.value(), training_samples.device()); !s.ok()) return s;
+  // The first filters are there already, but for targets that are new.
+  const bool some_new = std::ranges::any_of(pupils, &Pupil::first);
+  if (!some_new)
+    if (Status s = ask_first_filters(seen.value()); !s.ok()) return s;
+  if (Status s = filters.teach(seen.value(), training_samples); !s.ok()) return s;
   for (const Pupil& pupil : pupils)
     if (pupil.first)
       if (Status s = filters.keep(pupil.target->filter); !s.ok()) return s;
-  auto* const first_responses = response_peaks.as<tracker::ResponsePeak>();
-  if (Status s = filters.ask_kept(seen.value(), first_responses); !s.ok()) return s;
-  auto* const likenesses = likeness.as<double>();
-  if (Status s = filters.teach_colors(features.colors(), looks.device(), croppings.device(),
-                                      static_cast<int>(count), likenesses);
-      !s.ok())
-    return s;
+  if (some_new)
+    if (Status s = ask_first_filters(seen.value()); !s.ok()) return s;
+  if (Status s = side.join({}); !s.ok()) return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
+  const auto* const first_responses = response_peaks.as<tracker::ResponsePeak>();
   for (std::size_t i = 0; i < count; ++i) {
     pupils[i].target->first_response = first_responses[i].response;
     pupils[i].target->color_likeness = likenesses[i];
@@ -251,11 +248,13 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
 
 /// Asks the filters of so many targets in all ways, and waits for their responses.
 Status Tracker::Impl::ask(int count) {
-  Look* const at = looks.device();
+  Look* const at = records.device.looks;
+  tracker::Cropping* const croppings = records.device.croppings;
   auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
   const auto ask_for = [&](int first, int windows) {
-    const auto seen = features.enqueue(at, croppings.device(), first, windows);
+    const auto seen = features.enqueue(at, croppings, first, windows);
     if (!seen.ok()) return seen.status();
+    if (Status s = side.join({}); !s.ok()) return s;
     return filters.ask(seen.value(), found_peaks + first);
   };
   if (device.backend == Backend::cpu) {
@@ -264,7 +263,7 @@ Status Tracker::Impl::ask(int count) {
     for (int i = count; i < ways() * count; ++i)
       if (found_peaks[i % count].psr < tracker::min_psr) {
         at[i].side = 0;
-        if (settings.turns) croppings.device()[i].samples = 0;
+        if (settings.turns) croppings[i].samples = 0;
       }
     return ask_for(count, (ways() - 1) * count);
   }
@@ -276,14 +275,17 @@ Status Tracker::Impl::ask(int count) {
 Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
                            FilterDetection* filter_detections) {
   const std::size_t count = searches.size();
+  if (Status s = records.provide(device.backend, ways() * count); !s.ok()) return s;
   views.clear();
   for (int way = 0; way < ways(); ++way)
     for (const auto& [target, box, angle] : searches)
       views.push_back(target->initial_box.view_of(box, turned(angle), way, target->filter));
   if (Status s = show(frame, count); !s.ok()) return s;
   // In all ways to look the priors are the same: these hardly differ by what colours are where.
-  if (Status s = filters.find_colors(features.colors(), looks.device(), croppings.device(),
-                                     static_cast<int>(count));
+  if (Status s = side.fork({}); !s.ok()) return s;
+  if (Status s =
+          filters.find_colors(features.colors(), records.device.looks, records.device.croppings,
+                              static_cast<int>(count), side.stream());
       !s.ok())
     return s;
   if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
