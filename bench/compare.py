@@ -52,8 +52,8 @@ def problems(options):
     return found
 
 
-def ours(options, problem, folder, *more):
-    """(the line of match_bench, what is wrong with its peaks). `more`: arguments of it."""
+def ours(options, problem, folder, *more, least=1):
+    """(the line of match_bench, what is wrong with its peaks). `more`: arguments of it; `least`: see check.ours()."""
     frame, peaks = folder / 'frame.pgm', folder / 'peaks.csv'
     images.write_pgm(frame, problem.frame)
     files = [folder / f'template{i}.pgm' for i in range(problem.count)]
@@ -69,7 +69,7 @@ def ours(options, problem, folder, *more):
     with open(peaks, encoding='utf-8') as lines:
         found = [(int(row['template']), float(row['x']), float(row['y']), float(row['score']))
                  for row in csv.DictReader(lines)]
-    return rows[0], check.ours(found, problem)
+    return rows[0], check.ours(found, problem, least)
 
 
 def peer_time(peer, problem, seconds):
