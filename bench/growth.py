@@ -80,7 +80,8 @@ def targets(options):
         # Every second detection is learnt.
         frame_ms = float(row['locate_ms']) + float(row['train_ms']) / 2
         yield {'sweep': 'targets', 'backend': row['backend'], 'device': row['device'], 'width': HD[0],
-               'height': HD[1], 'side': 64, 'targets': row['targets'], 'latency_ms': row['locate_ms'], 'stream_ms': f'{frame_ms:.4f}'}, []
+               'height': HD[1], 'side': 64, 'targets': row['targets'], 'latency_ms': row['locate_ms'],
+               'stream_ms': f'{frame_ms:.4f}'}, []
 
 
 def measure(options):
