@@ -218,16 +218,16 @@ TEST_P(PosePlacesTest, FineLines) {
   EXPECT_GE(hits, 0.98 * parts);
 }
 
-/// Bright arcs of 1.6 pixels round a point near a corner, each open at one place.
+/// Bright arcs of 1.6 pixels round a point at the border, some of them open at a place.
 struct Arcs {
   unsigned seed;
   double operator()(double x, double y) const {
     constexpr double pitch = 4, width = 1.6;
-    const double u = x + 16 + seed % 5, v = y + 24 - seed % 3;
+    const double u = x + 26, v = y + 7.0 * (seed % 5) - 14;
     const double radius = std::hypot(u, v), turn = std::floor(radius / pitch);
-    if (radius - turn * pitch > width) return 60;
+    if (radius > 50 || radius - turn * pitch > width) return 60;
     const double sector = std::floor(std::atan2(v, u) / degree / 45);
-    return sector == std::floor(8 * hashed(seed, turn, 3)) - 4 ? 60 : 200;
+    return sector == std::floor(12 * hashed(seed, turn, 3)) - 4 ? 60 : 200;
   }
 };
 
@@ -248,7 +248,7 @@ TEST_P(PosePlacesTest, ArcsRoundAPoint) {
     hits += found(match(scene.frame({250, 240}), scene.pattern(), settings), scene);
     parts += 4;
   }
-  EXPECT_GE(hits, parts - 1);
+  EXPECT_GE(hits, parts - 2);  // of 24 four more would be missed else
 }
 
 // ---- the frame's edge -----------------------------------------------------------------------
