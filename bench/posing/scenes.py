@@ -151,13 +151,13 @@ def some_pose(random, kind, part, others, width, height):
     """Wholly in the frame, or with an overhang partly outside; away from the others."""
     largest = kind.size * max(kind.scales)
     for _ in range(100000):
-        scale, angle = random.uniform(*kind.scales), random.uniform(0, 360)
+        scale = random.uniform(*kind.scales)
         reach = 0 if kind.overhang else 0.75 * kind.size * scale + 6
         x, y = random.uniform(reach, width - 1 - reach), random.uniform(reach, height - 1 - reach)
-        pose = x, y, angle, scale
-        if kind.overhang and not LEAST_OUTSIDE <= share_outside(part, pose, width, height) <= kind.overhang:
+        if any(np.hypot(x - other[0], y - other[1]) <= 1.6 * largest for other in others):
             continue
-        if all(np.hypot(x - other[0], y - other[1]) > 1.6 * largest for other in others):
+        pose = x, y, random.uniform(0, 360), scale
+        if not kind.overhang or LEAST_OUTSIDE <= share_outside(part, pose, width, height) <= kind.overhang:
             return pose
     raise ValueError(f'{len(others) + 1} parts do not fit')
 

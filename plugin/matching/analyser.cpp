@@ -128,13 +128,10 @@ xcorr::Status Analyser::load(const Task& task) {
     loaded_ = false;  // not all matchers have the templates
     if (auto status = search.set_depth(depth, devices_.all); !status.ok()) return status;
   }
-  const bool live = shall_be_live(task);
-  const bool in_color = xcorr::is_in_color(task.search.match.match_on);
-  const bool weighted = task.search.match.weights;
-  if (loaded_ && task.template_set == templates.template_set && live == templates.are_live() &&
-      in_color == templates.in_color && weighted == templates.weighted)
-    return {};
-  auto made = load_bank(task.template_set, format_, device(), live, in_color, weighted, templates);
+  const TemplateForm form{shall_be_live(task), xcorr::is_in_color(task.search.match.match_on),
+                          task.search.match.weights};
+  if (loaded_ && task.template_set == templates.template_set && form == templates.form) return {};
+  auto made = load_bank(task.template_set, format_, device(), form, templates);
   if (!made.ok()) return made.status();
   loaded_ = false;
   if (auto status = search.set_templates(made.value()); !status.ok())

@@ -15,12 +15,11 @@ xcorr::Status with_names_of(const TemplateSet& template_set, const xcorr::Status
 
 xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> template_set,
                                          const GstVideoInfo& format, const xcorr::Device& device,
-                                         bool live, bool in_color, bool weighted,
-                                         const LoadedTemplates& before) {
-  const bool halves = !weighted && template_set->mask.kind == MaskKind::weights;
+                                         const TemplateForm& form, const LoadedTemplates& before) {
+  const bool halves = !form.weighted && template_set->mask.kind == MaskKind::weights;
   std::vector<LumaImage> images;
   for (std::size_t i = 0; i < template_set->size(); ++i) {
-    auto image = luma_in(format, (*template_set)[i], in_color);
+    auto image = luma_in(format, (*template_set)[i], form.in_color);
     if (!image)
       return xcorr::Status(
           xcorr::Code::invalid_argument,
@@ -31,7 +30,7 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
   }
   LoadedTemplates loaded;
   loaded.live.resize(images.size());
-  if (live) {
+  if (form.live) {
     auto made = live_templates(device, images, *before.images, before.live);
     if (!made.ok()) return with_names_of(*template_set, made.status());
     loaded.live = std::move(made.value());
@@ -39,8 +38,7 @@ xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> temp
   loaded.images = std::make_shared<std::vector<LumaImage>>(std::move(images));
   loaded.things = things_of(*template_set);
   loaded.template_set = std::move(template_set);
-  loaded.in_color = in_color;
-  loaded.weighted = weighted;
+  loaded.form = form;
   return loaded;
 }
 

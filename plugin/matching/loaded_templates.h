@@ -16,24 +16,31 @@ namespace cudaxcorr {
 
 using Images = std::shared_ptr<const std::vector<LumaImage>>;
 
+/// What is loaded of templates.
+struct TemplateForm {
+  bool live = false;      ///< they adapt to what is found
+  bool in_color = false;  ///< with their colour
+  /// With masks of weights, where they have any; else a pixel counts whose weight is at least half.
+  bool weighted = false;
+
+  bool operator==(const TemplateForm&) const = default;
+};
+
 struct LoadedTemplates {
   std::shared_ptr<const TemplateSet> template_set;  ///< null: to be loaded anew
   Images images = std::make_shared<std::vector<LumaImage>>();
   LiveTemplates live{};                 ///< of the images
   std::vector<std::uint32_t> things{};  ///< see things_of()
-  bool in_color = false, weighted = false;
+  TemplateForm form{};
 
   bool are_live() const { return !live.empty() && live.front(); }
 };
 
-/// `in_color`: with their colour. `weighted`: with masks of weights, where they have any; else a
-/// pixel counts whose weight is at least half. Images that are unchanged since `before` keep their
-/// live templates. Errors name the template, or all of them: invalid_argument if one cannot be
-/// converted to that format; device_error.
+/// Images that are unchanged since `before` keep their live templates. Errors name the template, or
+/// all of them: invalid_argument if one cannot be converted to that format; device_error.
 xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> template_set,
                                          const GstVideoInfo& format, const xcorr::Device& device,
-                                         bool live, bool in_color, bool weighted,
-                                         const LoadedTemplates& before);
+                                         const TemplateForm& form, const LoadedTemplates& before);
 
 /// An error that has to do with all templates of a template set, with their names.
 xcorr::Status with_names_of(const TemplateSet& template_set, const xcorr::Status& error);

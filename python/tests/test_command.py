@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The command `xcorr`, by its functions and once as a program."""
 import csv
+import importlib
 import io
 import json
 import pathlib
@@ -416,3 +417,8 @@ def test_the_page_has_every_command_and_its_transcript(tmp_path):
         out += subprocess.run([sys.executable, "-m", "xcorr", *there], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
                               check=True).stdout
     assert out == expected
+
+
+@pytest.mark.parametrize("package", ["xcorr", "xcorr.archive", "xcorr.field", "xcorr.fleet"])
+def test_importing_its_main_runs_nothing(package):
+    importlib.import_module(f"{package}.__main__")

@@ -36,6 +36,14 @@ inline xcorr::PoseGrid pose_grid(const Case& c) {
   return pose_grid(c, c.mask == Mask::disc, c.left.height % 2 == 0);
 }
 
+/// Half of the cases have a ridge, round a point inside the template or outside.
+inline xcorr::PoseSteps steps_with_ridge(const Case& c, const xcorr::PoseGrid& grid) {
+  xcorr::PoseSteps steps = grid.steps();
+  if ((c.left.width + c.right.height) / 4 % 2 == 0)
+    steps.ridge = {2 + c.right.width % 4, 100 * c.right.width, -70 * c.right.height};
+  return steps;
+}
+
 /// Upright, turned, scaled and halved ones.
 inline std::vector<xcorr::WarpMap> warp_template_maps(const Case& c) {
   const xcorr::PoseGrid upright({}, c.right, false, 0, 2, template_pyramid(c).halvings),

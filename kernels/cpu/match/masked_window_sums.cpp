@@ -174,8 +174,7 @@ Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& proble
 }
 
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return problem.masking &&
-         (!problem.masking.weighted || problem.correlate.type == ElementType::u8);
+  return problem.masking && problem.masking.allows(problem.correlate.type);
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {

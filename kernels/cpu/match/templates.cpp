@@ -88,7 +88,7 @@ Status template_sums(const stage::TemplateSums::Problem& p, const Device&,
 }
 
 bool supports(const stage::TemplateSums::Problem& p, const Device&) {
-  return !p.masking.weighted || p.type == ElementType::u8;
+  return p.masking.allows(p.type);
 }
 
 constexpr Variant<stage::TemplateSums> table[] = {

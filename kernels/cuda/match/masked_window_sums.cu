@@ -271,8 +271,8 @@ Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& proble
 
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
-  return problem.masking && p.total_lefts() <= 65535 &&
-         (p.type == ElementType::u8 || !(p.own_lefts || problem.masking.weighted));
+  return problem.masking && problem.masking.allows(p.type) && p.total_lefts() <= 65535 &&
+         (p.type == ElementType::u8 || !p.own_lefts);
 }
 
 constexpr Variant<stage::WindowSums> table[] = {

@@ -119,7 +119,7 @@ Status launch_template_sums(const stage::TemplateSums::Problem& p, const Device&
 }
 
 bool supports_sums(const stage::TemplateSums::Problem& p, const Device&) {
-  return !p.masking.weighted || p.type == ElementType::u8;
+  return p.masking.allows(p.type);
 }
 
 template <class In>

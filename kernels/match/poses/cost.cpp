@@ -11,13 +11,14 @@
 namespace xcorr {
 namespace {
 
-/// Scores that a level below the top takes, about: candidates, poses and places of each.
-constexpr double rescored = 64 * 27 * 9;
+/// Scores that a level below the top takes, about: candidates, places, and poses of each.
+constexpr double rescored = 64 * 9, poses = 27;
 
 double descent_seconds(const PoseTemplate& templ, const Device& device) {
   double products = 0;
   for (int level = 0; level < templ.grid().top(); ++level)
-    products += rescored * static_cast<double>(templ.grid().most(level).area());
+    products += rescored * std::max<double>(poses, templ.steps_below(level).neighbours()) *
+                static_cast<double>(templ.grid().most(level).area());
   return products / speed_of(device, templ.type()).products;
 }
 

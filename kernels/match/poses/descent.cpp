@@ -135,12 +135,13 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
       minimum, images, top.settings().max_peaks, grid.steps(), grid.top(), first, polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
+    const PoseSteps steps = templ.steps_below(level);
     local_rescores_.push_back(
-        {{frames[level], 0, method, templ.pyramid(), templ.masking(), grid.steps(), level,
+        {{frames[level], 0, method, templ.pyramid(), templ.masking(), steps, level,
           grid.most(level), listed, false, contrast_at(settings, level), templ.type(),
           templ.planes(), 0, overhang_at(settings, level), templ.edges(level)}});
-    prunings_.push_back({{minimum, grid.steps(), level, listed,
-                          choice_at(templ, settings, level, most), polarity}});
+    prunings_.push_back(
+        {{minimum, steps, level, listed, choice_at(templ, settings, level, most), polarity}});
     listed = most_ = most;
   }
   pose_refine_.problem = {frames[0],

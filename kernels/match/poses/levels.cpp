@@ -156,7 +156,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   // The images of the top level are made once: from a finer level, which takes more samples. Those
   // of edges are made at full size anyway.
   top_grid_ = edge_rule_ ? grid_ : grid_of(range, top, std::max(top - finer, 0));
-  return {};
+  return find_ridges(stream);
 }
 
 double PoseTemplate::slack(int level) const {

@@ -65,6 +65,14 @@ class PoseTemplate {
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
 
+  /// The grid's steps, with the ridge on which what the level above chose may lie beside the right
+  /// pose.
+  PoseSteps steps_below(int level) const {
+    PoseSteps steps = grid_.steps();
+    steps.ridge = ridges_[level];
+    return steps;
+  }
+
   /// How many there are at the top level.
   static std::int64_t images_of_top(const PoseGrid& grid) {
     return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
@@ -161,6 +169,16 @@ class PoseTemplate {
                                    Stream stream) const;
   /// Whether no pose looks like another one just because details have been lost.
   Result<bool> tells_poses_apart(const PoseGrid& grid, Stream stream) const;
+
+  // In ridge.cpp.
+  /// Of all levels, once they are chosen.
+  Status find_ridges(Stream stream);
+  /// Of the images of a level, for the level below.
+  Result<PoseRidge> ridge_of(int level, Stream stream) const;
+  /// Of the turns that move an image of the level by such a shift.
+  PoseRidge ridge_through(int level, const PoseIndex& from, const PoseIndex& to,
+                          const Shift& shift) const;
+
   /// \param level  of the images, also below
   Result<Warped> room_for(std::span<const WarpMap> maps, int level, Stream stream) const;
   /// Enqueues making some of the images that there is room for.
@@ -195,7 +213,8 @@ class PoseTemplate {
   bool flat_ = false;
   Masking masking_;
   PoseGrid grid_, top_grid_, score_grid_;
-  std::vector<double> likeness_;  ///< of each level with itself half a pixel away
+  std::vector<double> likeness_;   ///< of each level with itself half a pixel away
+  std::vector<PoseRidge> ridges_;  ///< of each level below the top, see steps_below()
   const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
   const Variant<stage::WarpTemplate>* warp_template_ = nullptr;
   const Variant<stage::Smooth>* smooth_ = nullptr;

@@ -21,6 +21,8 @@ struct Masking {
   bool weighted = false;     ///< the mask is one of weights
 
   constexpr explicit operator bool() const { return counted > 0; }
+  /// Weights are of templates of bytes.
+  constexpr bool allows(ElementType type) const { return !weighted || type == ElementType::u8; }
   constexpr std::int64_t pixels(Size size) const { return counted ? counted : size.area(); }
   /// Of the mask's bytes.
   constexpr Extent extent(Size size) const {

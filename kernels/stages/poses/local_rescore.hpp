@@ -133,6 +133,9 @@ struct LocalRescore {
       settle(p.steps, {b.angles, b.inverse_scales}, b.refinements[candidate].pose, one);
     else if (!p.steps.neighbour(p.level, one.pose, k))
       one.exists = false;
+    else if (p.steps.ridge.turns > 0)
+      p.steps.follow_ridge(p.level, from.pose, one.pose, {b.angles, b.inverse_scales}, one.twice_x,
+                           one.twice_y);
     return one;
   }
 

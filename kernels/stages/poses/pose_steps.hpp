@@ -20,6 +20,18 @@ struct AngleStep {
   std::int32_t cosine, sine;
 };
 
+/// Poses at which a template looks almost the same, farther away than a step: turned about a point
+/// that is not its centre. What shows little but arcs round a point has such.
+struct PoseRidge {
+  std::int32_t turns = 0;     ///< steps of a level, either way; 0: there is none
+  std::int32_t u = 0, v = 0;  ///< the point, from the template's centre, in 2^-8 of its pixels
+
+  /// Poses farther than those next to one.
+  XCORR_HD int tries() const { return turns > 1 ? 2 * (turns - 1) : 0; }
+  /// By how many steps the k-th of them is turned.
+  XCORR_HD int turn(int k) const { return k % 2 ? -(k / 2 + 2) : k / 2 + 2; }
+};
+
 /// Those of level 0, in device memory.
 struct PoseTables {
   const AngleStep* angles = nullptr;
@@ -36,25 +48,38 @@ struct PoseSteps {
   Size extent;                            ///< of what counts, in pixels of the template
   std::int32_t diameter = 0;              ///< of the circle that holds it; 0: not known
   std::int32_t halvings = 0;              ///< of the template, from which images are made
+  PoseRidge ridge = {};                   ///< which poses are neighbours besides those next to one
 
   XCORR_HD int angles_of(int level) const {
     return circle ? angles >> level : ((angles - 1) >> level) + 1;
   }
   XCORR_HD int scales_of(int level) const { return ((scales - 1) >> level) + 1; }
 
-  /// How many poses are a pose and those next to it.
-  XCORR_HD int neighbours() const { return (turns ? 3 : 1) * (grows ? 3 : 1); }
+  /// How many poses are a pose, those next to it, and those along its ridge.
+  XCORR_HD int neighbours() const { return adjacent() + ridge.tries(); }
   /// The k-th of them; false where the grid ends.
   XCORR_HD bool neighbour(int level, PoseIndex& pose, int k) const {
+    const bool along = k >= adjacent();
     if (turns) {
       const int all = angles_of(level);
-      pose.angle += k % 3 - 1;
+      pose.angle += along ? ridge.turn(k - adjacent()) : k % 3 - 1;
       if (circle) pose.angle = (pose.angle + all) % all;
       if (pose.angle < 0 || pose.angle >= all) return false;
       k /= 3;
     }
-    if (grows) pose.scale += k - 1;
+    if (grows && !along) pose.scale += k - 1;
     return pose.scale >= 0 && pose.scale < scales_of(level);
+  }
+  /// Adds to twice the coordinates of the centre at a pose what moves it when the template is
+  /// turned to another angle about the point of the ridge.
+  XCORR_HD void follow_ridge(int level, PoseIndex from, PoseIndex to, const PoseTables& tables,
+                             std::int32_t& twice_x, std::int32_t& twice_y) const {
+    const AngleStep a = tables.angles[from.angle << level], b = tables.angles[to.angle << level];
+    const std::int64_t cosine = std::int64_t{a.cosine} - b.cosine,
+                       sine = std::int64_t{a.sine} - b.sine;
+    const std::int64_t pixel = pixel_of(level, to.scale, tables);
+    twice_x += twice_pixels(cosine * ridge.u + sine * ridge.v, pixel);
+    twice_y += twice_pixels(cosine * ridge.v - sine * ridge.u, pixel);
   }
   /// Whether no more than so many steps of the level are between them.
   XCORR_HD bool adjoin(int level, PoseIndex a, PoseIndex b, int turns, int sizes) const {
@@ -103,6 +128,14 @@ struct PoseSteps {
   }
 
  private:
+  /// A pose and those next to it.
+  XCORR_HD int adjacent() const { return (turns ? 3 : 1) * (grows ? 3 : 1); }
+  /// Twice the pixels that a length is, in 2^-38 pixels of the template.
+  XCORR_HD static std::int32_t twice_pixels(std::int64_t length, std::int64_t pixel) {
+    const std::int64_t of_level = ((length >> 20) << 25) / pixel;  // in 2^-18
+    return static_cast<std::int32_t>((of_level + (1 << 17)) >> 18);
+  }
+
   static constexpr std::int64_t one = std::int64_t{1} << 30;
   /// A length across an image, in 2^-30 pixels of the template: nothing outside of the circle
   /// counts, whatever the rectangle is at an angle.

@@ -3,4 +3,5 @@ import sys
 
 from ..command.main import main
 
-sys.exit(main(["archive", *sys.argv[1:]]))
+if __name__ == "__main__":
+    sys.exit(main(["archive", *sys.argv[1:]]))

@@ -3,4 +3,5 @@ import sys
 
 from ..command.main import main
 
-sys.exit(main(["fleet", *sys.argv[1:]]))
+if __name__ == "__main__":
+    sys.exit(main(["fleet", *sys.argv[1:]]))

@@ -27,7 +27,7 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
             method,
             template_pyramid(c),
             scenario.problem.masking,
-            grid.steps(),
+            refined ? grid.steps() : steps_with_ridge(c, grid),
             level,
             Stage::most_of(grid.most(level), refined),
             candidates + 2,

@@ -54,7 +54,9 @@ class PruneCandidatesTest final : public StageTest<xcorr::stage::PruneCandidates
   bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
-    return {c.left.width % 2 == 1, pose_grid(c).steps(), level_of(c), 40, choice_of(c), c.polarity};
+    return {c.left.width % 2 == 1, steps_with_ridge(c, pose_grid(c)),
+            level_of(c),           40,
+            choice_of(c),          c.polarity};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     const Problem p = problem(scenario);
