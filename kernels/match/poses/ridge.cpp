@@ -17,6 +17,8 @@ constexpr int most_turns = 8;
 /// What a template loses on its ridge, of what it loses half a pixel away, where the right pose may
 /// lie: then that may score less.
 constexpr double most_lost = 1.5;
+/// Pixels: where steps are minute a shift of one tells nothing of a point farther away.
+constexpr double farthest_point = 1 << 13;
 /// More pixels along a side say nothing more.
 constexpr int most_across = 32;
 /// Of the pixels that count two images must have that share in common.
@@ -34,8 +36,9 @@ PoseRidge PoseTemplate::ridge_through(int level, const PoseIndex& from, const Po
   const double cosine = pixels * (std::cos(angle) - std::cos(turned)),
                sine = pixels * (std::sin(angle) - std::sin(turned));
   const auto fixed = [&](double moved) {
+    const double pixel = moved / (cosine * cosine + sine * sine);
     return static_cast<std::int32_t>(
-        std::lround(std::ldexp(moved / (cosine * cosine + sine * sine), 8)));
+        std::lround(std::ldexp(std::clamp(pixel, -farthest_point, farthest_point), 8)));
   };
   // The level below has twice as many angles.
   return {2 * (to.angle - from.angle), fixed(cosine * shift.x - sine * shift.y),
@@ -43,11 +46,12 @@ PoseRidge PoseTemplate::ridge_through(int level, const PoseIndex& from, const Po
 }
 
 Result<PoseRidge> PoseTemplate::ridge_of(int level, Stream stream) const {
-  const PoseIndex first{0, grid_.scales(level) / 2};
-  const int last = std::min({most_turns, (grid_.angles(level) - 1) / 2,
-                             static_cast<int>(farthest_turn / grid_.angle_step(level))});
   PoseRidge ridge;
-  if (!grid_.turns() || last < 2) return ridge;
+  if (!grid_.turns()) return ridge;
+  const PoseIndex first{0, grid_.scales(level) / 2};
+  const double most = std::min(farthest_turn / grid_.angle_step(level), double(most_turns));
+  const int last = std::min(static_cast<int>(most), (grid_.angles(level) - 1) / 2);
+  if (last < 2) return ridge;
   std::vector<WarpMap> maps{grid_.map(level, first)};
   for (int turn = 2; turn <= last; ++turn) maps.push_back(grid_.map(level, {turn, first.scale}));
   const int side = std::min(maps[0].width, maps[0].height);
