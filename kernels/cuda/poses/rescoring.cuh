@@ -2,8 +2,8 @@
 //
 // A warped template against the frame at the places near the expected one, by a block: it makes
 // rows of the image in shared memory, compares them with the frame at all places at once, four
-// pixels per instruction, and scores the places by the sums. All sums are integers: their order
-// does not matter.
+// pixels per instruction, and scores the places by the sums. Planes take turns there, each with
+// sums of its own. All sums are integers: their order does not matter.
 #pragma once
 
 #include "cuda/common/row_words.cuh"
@@ -30,6 +30,7 @@ struct RescoredTry {
   }
 };
 
+template <int planes>
 class Rescoring {
   using u32 = std::uint32_t;
   static constexpr int warps_of_row = 2;  ///< that share a row of places
@@ -38,9 +39,9 @@ class Rescoring {
   static constexpr int across = 2 * stage::LocalRescore::reach + 1, places = across * across;
   static constexpr int warps = across * warps_of_row, threads = 32 * warps;
 
-  /// The sums of an image and of its windows, as indices.
+  /// The sums of a plane of an image and of its windows, as indices.
   enum Sum : int { counted, right_sum, right_squares, of_places };
-  static constexpr int sum_count = of_places + 3 * places;
+  static constexpr int of_plane = of_places + 3 * places, sum_count = planes * of_plane;
   using Sums = u32[sum_count];  ///< of some rows, for which 32 bits suffice
   using Totals = unsigned long long[sum_count];
 
@@ -58,10 +59,16 @@ class Rescoring {
     Strip strip{memory, nullptr, nullptr, (one.map.width + 3) / 4, rows};
     strip.mask = strip.image + 4 * strip.words * rows;
     strip.frame = strip.mask + 4 * strip.words * rows;
-    make_image({p.pyramid, b.pixels, b.mask, one.map.level}, one.map, first_row, strip, sums);
-    load_frame(p, b.frame, one.left, one.top + first_row, strip);
-    __syncthreads();
-    compare(strip, sums);
+    XCORR_ROLL
+    for (int plane = 0; plane < planes; ++plane) {
+      if (plane > 0) __syncthreads();  // all have read the plane before
+      u32* const own = sums + plane * of_plane;
+      make_image({p.pyramid, b.pixels + plane * p.pyramid.area(), b.mask, one.map.level}, one.map,
+                 first_row, strip, own);
+      load_frame(p, b.frame + plane * p.plane, one.left, one.top + first_row, strip);
+      __syncthreads();
+      compare(strip, own);
+    }
   }
 
   /// The best of the places, by all lanes of a warp; written by one of them.
@@ -69,15 +76,20 @@ class Rescoring {
                               const RescoredTry& one, const Totals& sums, RescoredPlace& found) {
     const int lane = threadIdx.x % 32, place = lane < places ? lane : 0;
     const int x = one.left + place % across, y = one.top + place / across;
-    const auto* window = &sums[of_places + 3 * place];
     using Int = std::int64_t;
-    const Int n = Int(sums[counted]);
+    const auto terms_of = [&](int plane) {
+      const auto* own = &sums[plane * of_plane];
+      const auto* window = &own[of_places + 3 * place];
+      return score_terms(
+          p.method, WindowTerms<Int>{Int(own[counted]), Int(window[0]), Int(window[1]),
+                                     Int(window[2]), Int(own[right_sum]), Int(own[right_squares])});
+    };
+    ScoreTerms<Int> terms = terms_of(0);
+    for (int plane = 1; plane < planes; ++plane) terms += terms_of(plane);
     const bool inside =
-        lane < places && n > 0 && x >= 0 && y >= 0 && x <= p.frame.width - one.map.width &&
-        y <= p.frame.height - one.map.height && p.admits(n, Int(window[1]), Int(window[2]));
-    const double own =
-        score(p.method, WindowTerms<Int>{n, Int(window[0]), Int(window[1]), Int(window[2]),
-                                         Int(sums[right_sum]), Int(sums[right_squares])});
+        lane < places && terms.n > 0 && x >= 0 && y >= 0 && x <= p.frame.width - one.map.width &&
+        y <= p.frame.height - one.map.height && p.admits(terms.n, terms.left_variance);
+    const double own = score(p.method, terms);
     double best = own;
     int best_place = inside ? place : places;
 #pragma unroll
@@ -107,7 +119,7 @@ class Rescoring {
   };
 
   __device__ static void make_image(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
-                                    int first_row, const Strip& strip, Sums& sums) {
+                                    int first_row, const Strip& strip, u32* sums) {
     const int pitch = 4 * strip.words;
     u32 mine[3] = {};
     for_tiles({pitch, strip.rows}, threadIdx.x / 32, warps, [&](int x, int row) {
@@ -152,7 +164,7 @@ class Rescoring {
   }
 
   /// A warp's share of the rows at one row of places.
-  __device__ static void compare(const Strip& strip, Sums& sums) {
+  __device__ static void compare(const Strip& strip, u32* sums) {
     const u32* image = reinterpret_cast<const u32*>(strip.image);
     const u32* mask = reinterpret_cast<const u32*>(strip.mask);
     const u32* frame = reinterpret_cast<const u32*>(strip.frame);

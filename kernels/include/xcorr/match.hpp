@@ -36,7 +36,7 @@ enum class MatchOn : std::uint8_t {
   luma,
   /// Its three planes, see MatrixView::color. A score is OpenCV's for three channels: sums are over
   /// all planes, means of each. A gray template has its gray in all of them; a frame must have
-  /// colour. At most a third of max_template_pixels. Poses on the CPU only; on a GPU of u8.
+  /// colour. At most a third of max_template_pixels. On a GPU of u8.
   color,
   /// The directions of its edges. A score is the mean cosine of the angle between the template's
   /// gradients and the frame's, over the template's edges, 0 where the frame has none: 1 for an
