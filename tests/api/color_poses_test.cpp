@@ -2,6 +2,7 @@
 //
 // Turned and scaled parts in colour: where they are, and that a GPU finds what the CPU does.
 #include "planes.hpp"
+#include "same_poses.hpp"
 
 namespace api {
 namespace {
@@ -31,18 +32,9 @@ class ColorPosesTest : public BackendTest {
     frame[2] = random_image<std::uint8_t>(size, 9);
     for (std::uint8_t& pixel : frame[2].data) pixel = 120 + pixel % 16;
     const Bytes* const counts = scene.round ? &mask : nullptr;
-    const auto here = match(device, frame, pattern, settings, counts),
-               there = match(Device{}, frame, pattern, settings, counts);
-    EXPECT_EQ(there.size(), scene.poses.size());
-    ASSERT_EQ(here.size(), there.size());
-    for (std::size_t i = 0; i < here.size(); ++i) {
-      EXPECT_EQ(here[i].score, there[i].score);
-      EXPECT_EQ(here[i].inverted, there[i].inverted);
-      EXPECT_NEAR(here[i].pose.center_x, there[i].pose.center_x, 1e-3);
-      EXPECT_NEAR(here[i].pose.center_y, there[i].pose.center_y, 1e-3);
-      EXPECT_NEAR(here[i].pose.angle, there[i].pose.angle, 1e-2);
-      EXPECT_NEAR(here[i].pose.scale, there[i].pose.scale, 1e-4);
-    }
+    const auto found = match(Device{}, frame, pattern, settings, counts);
+    EXPECT_EQ(found.size(), scene.poses.size());
+    expect_same_poses(match(device, frame, pattern, settings, counts), found);
   }
 };
 ON_EACH_BACKEND(ColorPosesTest);
@@ -54,7 +46,7 @@ TEST_P(ColorPosesTest, PartsAtAnyAngle) {
   expect_parts(match(device, planes, pattern, in_color(5)), scene);
 }
 
-TEST_P(ColorPosesTest, AsOnTheCpuAtAnyAngle) {
+TEST_P(ColorPosesTest, SameAsOnTheCpuAtAnyAngle) {
   const Scene scene{.poses = {{60.3, 50.7, 0}, {160.25, 60.5, 33.3}}};
   for (const Method method : {Method::ccoeff_normed, Method::sqdiff_normed, Method::ccorr_normed}) {
     MatchSettings settings = in_color(2);
@@ -63,7 +55,7 @@ TEST_P(ColorPosesTest, AsOnTheCpuAtAnyAngle) {
   }
 }
 
-TEST_P(ColorPosesTest, AsOnTheCpuOfAnySize) {
+TEST_P(ColorPosesTest, SameAsOnTheCpuOfAnySize) {
   const Scene scene{.part = {41, 41}, .round = true, .poses = {{60.3, 50.7, 10, 0.9}}};
   MatchSettings settings = in_color(1);
   settings.poses.scale_min = 0.8;
@@ -71,7 +63,7 @@ TEST_P(ColorPosesTest, AsOnTheCpuOfAnySize) {
   expect_as_on_the_cpu(scene, {120, 100}, settings);
 }
 
-TEST_P(ColorPosesTest, AsOnTheCpuOfEitherContrast) {
+TEST_P(ColorPosesTest, SameAsOnTheCpuOfEitherContrast) {
   Scene scene{.poses = {{60.3, 50.7, 20}, {160.25, 60.5, 50}}};
   scene.positives = 1;
   MatchSettings settings = in_color(2);
@@ -80,7 +72,7 @@ TEST_P(ColorPosesTest, AsOnTheCpuOfEitherContrast) {
   expect_as_on_the_cpu(scene, {230, 120}, settings);
 }
 
-TEST_P(ColorPosesTest, AsOnTheCpuAtFullSize) {
+TEST_P(ColorPosesTest, SameAsOnTheCpuAtFullSize) {
   const Scene scene{.part = {24, 20}, .poses = {{40.3, 30.7, 25}}};
   MatchSettings settings = in_color(1);
   settings.poses.exhaustive = true;
@@ -90,7 +82,7 @@ TEST_P(ColorPosesTest, AsOnTheCpuAtFullSize) {
 }
 
 /// Of which a GPU takes the steps of least squares in launches of their own.
-TEST_P(ColorPosesTest, AsOnTheCpuOfLargeParts) {
+TEST_P(ColorPosesTest, SameAsOnTheCpuOfLargeParts) {
   const Scene scene{.part = {210, 190}, .poses = {{160.3, 150.7, 12}}};
   MatchSettings settings = in_color(1);
   settings.poses.angle_start = 8;

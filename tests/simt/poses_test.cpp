@@ -168,6 +168,15 @@ TEST(Poses, InColor) {
   }
 }
 
+TEST(Poses, OnEdges) {
+  for (const MatchOn match_on : {MatchOn::edges, MatchOn::color_edges}) {
+    MatchSettings settings = turned();
+    settings.match_on = match_on;
+    settings.polarity = match_on == MatchOn::edges ? Polarity::either : Polarity::same;
+    expect_same(settings, match_on == MatchOn::edges);
+  }
+}
+
 /// What small frames take is recorded with the first of them: after that it is a few calls, and the
 /// same is found in other places of other frames, at other poses and by other thresholds.
 TEST(Poses, SmallFramesAreRecorded) {

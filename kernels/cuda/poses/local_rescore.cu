@@ -3,7 +3,6 @@
 // Exact scores of warped templates at the places near the expected ones on the GPU. A try's
 // image is cut into strips of rows, a block a strip, which adds its sums to those of the try; the
 // last block computes the scores.
-#include "cuda/common/last_block.cuh"
 #include "cuda/common/resident.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/poses/rescoring.cuh"
@@ -39,27 +38,6 @@ struct Cut {
     return wanted > fewest ? wanted : fewest;
   }
 };
-
-/// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
-/// and the try's are 0 again.
-template <int sum_count>
-__device__ bool add_up(const unsigned (&sums)[sum_count], u64* totals, unsigned* block_counter,
-                       int blocks, u64 (&all)[sum_count]) {
-  const int k = threadIdx.x;
-  if (k < sum_count) {
-    all[k] = sums[k];
-    if (blocks > 1) atomicAdd(&totals[k], all[k]);
-  }
-  __syncthreads();
-  if (blocks == 1) return true;
-  if (!is_last_block(block_counter, blocks)) return false;
-  if (k < sum_count) {
-    all[k] = *static_cast<volatile u64*>(&totals[k]);
-    totals[k] = 0;
-  }
-  __syncthreads();
-  return true;
-}
 
 template <int planes>
 __global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(2, 1))
@@ -100,38 +78,13 @@ __global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(2,
   }
 }
 
-/// Sums and counters of the tries, 0 before and after a launch.
-class Totals final : public PlanState {
- public:
-  static Result<std::unique_ptr<PlanState>> make(const stage::LocalRescore::Problem& p,
-                                                 const Device&) {
-    const std::int64_t tries = std::int64_t{p.count} * p.tries();
-    const std::int64_t words =
-        tries * p.planes * Rescoring<1>::sum_count * std::int64_t{sizeof(u64) / sizeof(unsigned)};
-    auto block_counters = BlockCounters::make(words + tries);
-    if (!block_counters.ok()) return block_counters.status();
-    return std::unique_ptr<PlanState>(new Totals(std::move(block_counters.value()), words));
-  }
-  Status set_rights(const void*, Stream) override { return {}; }
-  u64* totals() const { return reinterpret_cast<u64*>(zeros()); }
-  unsigned* block_counters() const { return zeros() + words_; }
-
- private:
-  Totals(std::unique_ptr<PlanState> zeros, std::int64_t words)
-      : zeros_(std::move(zeros)), words_(words) {}
-  unsigned* zeros() const { return static_cast<const BlockCounters*>(zeros_.get())->counters(); }
-
-  std::unique_ptr<PlanState> zeros_;
-  std::int64_t words_;  ///< of the sums, before the counters
-};
-
 template <int planes>
 Status launch_as(const stage::LocalRescore::Problem& p, const Device& device,
                  const stage::LocalRescore::Buffers& b, PlanState* state) {
   const auto cut = Cut<planes>::of(p.most);
   const std::int64_t blocks =
       std::int64_t{p.count} * p.tries() * ceil_div(p.most.height, cut.fewest_rows);
-  const auto& totals = *static_cast<const Totals*>(state);
+  const auto& totals = *static_cast<const RescoringTotals*>(state);
   constexpr int blocks_of_processor = 2;  // as many are there at once
   const auto most = std::int64_t{blocks_of_processor} * std::max(device.multiprocessors, 1);
   return enqueue_early(device, "local_rescore", local_rescore<planes>,
@@ -156,7 +109,7 @@ constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "local_rescore",
       .backend = Backend::cuda,
       .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes}},
-     {.supports = supports, .launch = launch, .plan = Totals::make}},
+     {.supports = supports, .launch = launch, .plan = RescoringTotals::make}},
 };
 
 }  // namespace

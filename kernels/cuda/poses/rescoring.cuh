@@ -6,6 +6,7 @@
 // sums of its own. All sums are integers: their order does not matter.
 #pragma once
 
+#include "cuda/common/last_block.cuh"
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/tiles.cuh"
 #include "cuda/common/warp.cuh"
@@ -50,15 +51,80 @@ class Rescoring {
     return 4 * (std::size_t{2} * words * rows + std::size_t(words + 1) * (rows + across - 1));
   }
 
+  /// Rows of an image in shared memory, and what they are compared with.
+  struct Strip {
+    std::uint8_t *image, *mask, *frame;
+    int words, rows;
+
+    /// \param memory  of bytes()
+    __device__ static Strip in(std::uint8_t* memory, int words, int rows) {
+      std::uint8_t* const mask = memory + 4 * words * rows;
+      return {memory, mask, mask + 4 * words * rows, words, rows};
+    }
+  };
+
+  /// Adds the sums over the lanes of the warp, to as many that follow each other.
+  template <int count>
+  __device__ static void add_warp(u32 (&mine)[count], u32* sums) {
+    for_warp_sums(mine, [&](int k, u32 sum) { atomicAdd(&sums[k], sum); });
+  }
+
+  /// The frame round a strip whose first pixel is at (left, top) at the first place; 0 outside. By
+  /// `threads` threads.
+  __device__ static void load_frame(const stage::LocalRescore::Problem& p,
+                                    const std::uint8_t* frame, int left, int top,
+                                    const Strip& strip) {
+    u32* const to = reinterpret_cast<u32*>(strip.frame);
+    const int words = strip.words + 1;
+    for (int row = threadIdx.x / 32; row < strip.rows + across - 1; row += warps) {
+      const int y = top + row, width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
+      for (int i = threadIdx.x % 32; i < words; i += 32) {
+        u32 word[1];
+        load_words(frame + y * p.pitch, left + 4 * i, width, word);
+        to[row * words + i] = word[0];
+      }
+    }
+  }
+
+  /// Adds a plane's sums over windows, likewise: a warp's share of the rows at one row of places.
+  __device__ static void compare(const Strip& strip, u32* sums) {
+    const u32* image = reinterpret_cast<const u32*>(strip.image);
+    const u32* mask = reinterpret_cast<const u32*>(strip.mask);
+    const u32* frame = reinterpret_cast<const u32*>(strip.frame);
+    const int warp = threadIdx.x / 32, down = warp % across;
+    u32 mine[3 * across] = {};
+    constexpr int stride = 32 * warps_of_row;
+    const int rows_on = stride / strip.words, words_on = stride % strip.words;
+    const int first = warp / across * 32 + threadIdx.x % 32;
+    int x = first % strip.words;
+    const u32* row = frame + (first / strip.words + down) * (strip.words + 1);
+    for (int i = first; i < strip.rows * strip.words; i += stride) {
+      const u32 low = row[x], high = row[x + 1], right = image[i], counts = mask[i];
+#pragma unroll
+      for (int k = 0; k < across; ++k) {
+        const u32 left = (k == across - 1 ? high : __funnelshift_r(low, high, 8 * k)) & counts;
+        mine[3 * k] = __dp4a(left, right, mine[3 * k]);
+        mine[3 * k + 1] = __dp4a(left, 0x01010101u, mine[3 * k + 1]);
+        mine[3 * k + 2] = __dp4a(left, left, mine[3 * k + 2]);
+      }
+      x += words_on;
+      row += rows_on * (strip.words + 1);
+      if (x >= strip.words) {
+        x -= strip.words;
+        row += strip.words + 1;
+      }
+    }
+    static_assert(across == 5, "the last place is a word further on");
+    add_warp(mine, &sums[of_places + 3 * down * across]);
+  }
+
   /// Adds the sums over some of the image's rows. Called by all threads of the block, which is to
   /// be synchronised before the sums are used and before the next call.
   /// \param memory  of bytes()
   __device__ static void add(const stage::LocalRescore::Problem& p,
                              const stage::LocalRescore::Buffers& b, const RescoredTry& one,
                              int first_row, int rows, std::uint8_t* memory, Sums& sums) {
-    Strip strip{memory, nullptr, nullptr, (one.map.width + 3) / 4, rows};
-    strip.mask = strip.image + 4 * strip.words * rows;
-    strip.frame = strip.mask + 4 * strip.words * rows;
+    const Strip strip = Strip::in(memory, (one.map.width + 3) / 4, rows);
     XCORR_ROLL
     for (int plane = 0; plane < planes; ++plane) {
       if (plane > 0) __syncthreads();  // all have read the plane before
@@ -112,12 +178,6 @@ class Rescoring {
   }
 
  private:
-  /// Rows of an image in shared memory, and what they are compared with.
-  struct Strip {
-    std::uint8_t *image, *mask, *frame;
-    int words, rows;
-  };
-
   __device__ static void make_image(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
                                     int first_row, const Strip& strip, u32* sums) {
     const int pitch = 4 * strip.words;
@@ -140,60 +200,53 @@ class Rescoring {
     });
     add_warp(mine, sums);
   }
+};
 
-  /// Adds the sums over the lanes of the warp, to as many that follow each other.
-  template <int count>
-  __device__ static void add_warp(u32 (&mine)[count], u32* sums) {
-    for_warp_sums(mine, [&](int k, u32 sum) { atomicAdd(&sums[k], sum); });
+/// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
+/// and the try's are 0 again.
+template <int sum_count>
+__device__ bool add_up(const unsigned (&sums)[sum_count], unsigned long long* totals,
+                       unsigned* block_counter, int blocks, unsigned long long (&all)[sum_count]) {
+  const int k = threadIdx.x;
+  if (k < sum_count) {
+    all[k] = sums[k];
+    if (blocks > 1) atomicAdd(&totals[k], all[k]);
   }
+  __syncthreads();
+  if (blocks == 1) return true;
+  if (!is_last_block(block_counter, blocks)) return false;
+  if (k < sum_count) {
+    all[k] = *static_cast<volatile unsigned long long*>(&totals[k]);
+    totals[k] = 0;
+  }
+  __syncthreads();
+  return true;
+}
 
-  /// 0 outside.
-  __device__ static void load_frame(const stage::LocalRescore::Problem& p,
-                                    const std::uint8_t* frame, int left, int top,
-                                    const Strip& strip) {
-    u32* const to = reinterpret_cast<u32*>(strip.frame);
-    const int words = strip.words + 1;
-    for (int row = threadIdx.x / 32; row < strip.rows + across - 1; row += warps) {
-      const int y = top + row, width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
-      for (int i = threadIdx.x % 32; i < words; i += 32) {
-        u32 word[1];
-        load_words(frame + y * p.pitch, left + 4 * i, width, word);
-        to[row * words + i] = word[0];
-      }
-    }
+/// Sums and counters of the tries, 0 before and after a launch.
+class RescoringTotals final : public PlanState {
+ public:
+  static Result<std::unique_ptr<PlanState>> make(const stage::LocalRescore::Problem& p,
+                                                 const Device&) {
+    const std::int64_t tries = std::int64_t{p.count} * p.tries();
+    const std::int64_t words = tries * p.planes * Rescoring<1>::sum_count *
+                               std::int64_t{sizeof(unsigned long long) / sizeof(unsigned)};
+    auto block_counters = BlockCounters::make(words + tries);
+    if (!block_counters.ok()) return block_counters.status();
+    return std::unique_ptr<PlanState>(
+        new RescoringTotals(std::move(block_counters.value()), words));
   }
+  Status set_rights(const void*, Stream) override { return {}; }
+  unsigned long long* totals() const { return reinterpret_cast<unsigned long long*>(zeros()); }
+  unsigned* block_counters() const { return zeros() + words_; }
 
-  /// A warp's share of the rows at one row of places.
-  __device__ static void compare(const Strip& strip, u32* sums) {
-    const u32* image = reinterpret_cast<const u32*>(strip.image);
-    const u32* mask = reinterpret_cast<const u32*>(strip.mask);
-    const u32* frame = reinterpret_cast<const u32*>(strip.frame);
-    const int warp = threadIdx.x / 32, down = warp % across;
-    u32 mine[3 * across] = {};
-    constexpr int stride = 32 * warps_of_row;
-    const int rows_on = stride / strip.words, words_on = stride % strip.words;
-    const int first = warp / across * 32 + threadIdx.x % 32;
-    int x = first % strip.words;
-    const u32* row = frame + (first / strip.words + down) * (strip.words + 1);
-    for (int i = first; i < strip.rows * strip.words; i += stride) {
-      const u32 low = row[x], high = row[x + 1], right = image[i], counts = mask[i];
-#pragma unroll
-      for (int k = 0; k < across; ++k) {
-        const u32 left = (k == across - 1 ? high : __funnelshift_r(low, high, 8 * k)) & counts;
-        mine[3 * k] = __dp4a(left, right, mine[3 * k]);
-        mine[3 * k + 1] = __dp4a(left, 0x01010101u, mine[3 * k + 1]);
-        mine[3 * k + 2] = __dp4a(left, left, mine[3 * k + 2]);
-      }
-      x += words_on;
-      row += rows_on * (strip.words + 1);
-      if (x >= strip.words) {
-        x -= strip.words;
-        row += strip.words + 1;
-      }
-    }
-    static_assert(across == 5, "the last place is a word further on");
-    add_warp(mine, &sums[of_places + 3 * down * across]);
-  }
+ private:
+  RescoringTotals(std::unique_ptr<PlanState> zeros, std::int64_t words)
+      : zeros_(std::move(zeros)), words_(words) {}
+  unsigned* zeros() const { return static_cast<const BlockCounters*>(zeros_.get())->counters(); }
+
+  std::unique_ptr<PlanState> zeros_;
+  std::int64_t words_;  ///< of the sums, before the counters
 };
 
 }  // namespace xcorr::cuda
