@@ -142,7 +142,6 @@ TEST_P(ColorEdgesTest, LiveTemplatesAndWindows) {
 
 /// At any angle; the places come from the edges of colour themselves.
 TEST_P(ColorEdgesTest, TurnedParts) {
-  if (GetParam() == Backend::cuda) GTEST_SKIP() << "poses on edges are for the CPU";
   const Scene scene{.part = {72, 64},
                     .poses = {{60.3, 58.8, 25}, {150.6, 60.2, -130}, {62.5, 150.1, 171}}};
   const auto planes = of_equal_luma(scene.frame({210, 210}));
@@ -171,8 +170,7 @@ TEST_P(ColorEdgesTest, Refused) {
             "the frame is gray: it has no colour to match on");
   MatchSettings settings = all_round(5);
   settings.match_on = MatchOn::color_edges;
-  EXPECT_EQ(matcher.prepare(ElementType::u8, frame.size, settings).message(),
-            device.backend == Backend::cuda ? "poses on edges are searched by the CPU only" : "");
+  EXPECT_EQ(matcher.prepare(ElementType::u8, frame.size, settings).message(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ColorEdgesTest, testing::Values(Backend::cpu, Backend::cuda),

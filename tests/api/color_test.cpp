@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Pictures in colour: scores against OpenCV's definition for three channels in plain loops, every
-// layout of planes, and what only colour tells apart, upright and turned.
+// layout of planes, and what only colour tells apart.
 #include <xcorr/window_matcher.hpp>
 
 #include "planes.hpp"
@@ -211,16 +211,6 @@ TEST_P(ColorTest, PlacesBetweenPixels) {
   settings.max_peaks = 2;
   settings.threshold = 0.7;
   expect_parts(match(planar(planes), planar(pattern), settings), scene, 0.06, 0.1, 0.7);
-}
-
-TEST_P(ColorTest, TurnedParts) {
-  if (GetParam() == Backend::cuda) GTEST_SKIP() << "poses in colour are for the CPU";
-  const Scene scene{.poses = {{60.3, 50.7, 0}, {160.25, 60.5, 33.3}, {70.8, 180.1, -95.6}}};
-  const auto planes = of_equal_luma(scene.frame({230, 240}));
-  const auto pattern = of_equal_luma(scene.pattern());
-  MatchSettings settings = all_round(5);
-  settings.match_on = MatchOn::color;
-  expect_parts(match(planar(planes), planar(pattern), settings), scene);
 }
 
 /// A live template learns colour, and tracks' windows search for it.

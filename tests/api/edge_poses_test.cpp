@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Turned and scaled parts on edges: where they are to a part of a pixel, lit otherwise, of either
-// contrast, partly hidden, of masks, learnt; and who refuses.
+// contrast, partly hidden, of masks, learnt; and that a GPU finds what the CPU does.
 #include "posed_scene.hpp"
+#include "same_poses.hpp"
 
 namespace api {
 namespace {
@@ -56,9 +57,10 @@ class EdgePosesTest : public PosedTest {
               .outside = Outlines(4, 200, 70)};
   static constexpr Size size{216, 212};
 
-  void SetUp() override {
-    PosedTest::SetUp();
-    if (device.backend == Backend::cuda) GTEST_SKIP() << "a GPU refuses";
+  void expect_as_on_the_cpu(const MatchSettings& settings, const Bytes* mask = nullptr) {
+    const Bytes frame = scene.frame(size), pattern = scene.pattern();
+    expect_same_poses(match(device, frame, pattern, settings, mask),
+                      match(Device{}, frame, pattern, settings, mask));
   }
 };
 
@@ -131,6 +133,27 @@ TEST_P(EdgePosesTest, Learnt) {
   scene.inside = Outlines(7, 32);
   ASSERT_TRUE(live.value()->blend(scene.pattern().view(), 0, 0, 1).ok());
   expect_parts(peaks_in(matcher, scene.frame(size).view()), scene, 0.1, 0.1, 0.8);
+}
+
+TEST_P(EdgePosesTest, SameAsOnTheCpu) {
+  expect_as_on_the_cpu(on_edges(3, 0.6));
+  MatchSettings settings = on_edges(3, 0.6);
+  settings.polarity = Polarity::either;
+  settings.poses.angle_extent = 180;
+  expect_as_on_the_cpu(settings);
+  scene.positives = 1;
+  settings.polarity = Polarity::inverted;
+  expect_as_on_the_cpu(settings);
+}
+
+TEST_P(EdgePosesTest, SameAsOnTheCpuMasked) {
+  scene.part = {64, 64};
+  scene.round = true;
+  const Bytes mask = scene.disc();
+  MatchSettings settings = on_edges(3, 0.6);
+  settings.poses.scale_min = 0.95;
+  settings.poses.scale_max = 1.05;
+  expect_as_on_the_cpu(settings, &mask);
 }
 
 /// At one pose the score is that of the turned template's edges, by other code: an upright match.

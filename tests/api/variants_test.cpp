@@ -19,6 +19,7 @@
 #include "stages/image/edges.hpp"
 #include "stages/image/filter.hpp"
 #include "stages/image/luma.hpp"
+#include "stages/poses/edge_refine.hpp"
 #include "stages/poses/fused_coarse_search.hpp"
 #include "stages/poses/local_rescore.hpp"
 #include "stages/poses/pose_refine.hpp"
@@ -114,6 +115,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::CollectCandidates>({}, tried);
   ask_for_more<stage::PruneCandidates>({}, tried);
   ask_for_more<stage::Smooth>({{16, 16}}, tried);
+  ask_for_more<stage::EdgeRefine>({{16, 16}, 16}, tried);
   ask_for_more<stage::PoseRefine>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
   stage::WindowSearch::Problem window_search{{64, 64}, 64, 64};
   window_search.window = 16;

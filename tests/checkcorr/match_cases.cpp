@@ -29,6 +29,7 @@ constexpr Case table[] = {
     {.name = "inverted", .type = u16, .left = {83, 61}, .right = {12, 9}, .max_peaks = 9, .polarity = Polarity::inverted},
 
     // ---- windows of several strips of columns, of rows that begin anywhere in a word ----
+    {.name = "large", .type = u8, .left = {220, 196}, .right = {16, 16}, .max_peaks = 1},
     {.name = "strips", .type = u8, .left = {531, 21}, .right = {16, 5}, .pad = 5},
     {.name = "strips-of-words", .type = u8, .left = {532, 21}, .right = {31, 6}, .shifts = rectangle, .rectangle = {3, 1, 490, 15}},
     {.name = "strips-of-wide", .type = u8, .left = {1104, 11}, .right = {300, 3}, .shifts = rectangle, .rectangle = {5, 2, 797, 7}},
@@ -72,6 +73,7 @@ constexpr Case table[] = {
     // ---- pictures in colour ----
     {.name = "color-pixel", .type = u8, .left = {1, 1}, .right = {1, 1}, .planes = 3},
     {.name = "color", .type = u8, .left = {64, 48}, .right = {16, 16}, .planes = 3},
+    {.name = "color-large", .type = u8, .left = {220, 196}, .right = {16, 16}, .planes = 3, .max_peaks = 1},
     {.name = "color-many", .type = u8, .left = {71, 53}, .right = {19, 11}, .form = one_to_many, .rights = 5, .planes = 3, .pad = 5, .misalign = 3},
     {.name = "color-one-peak", .type = u8, .left = {83, 61}, .right = {32, 32}, .planes = 3, .max_peaks = 1},
     {.name = "color-one-peak-copies", .type = u8, .left = {127, 113}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 3, .planes = 3, .max_peaks = 1, .threshold = 1},

@@ -57,20 +57,57 @@ inline std::vector<xcorr::WarpMap> warp_template_maps(const Case& c) {
   return maps;
 }
 
+/// Of a case of two planes, what makes edges of its template, whose planes are then not compared.
+inline xcorr::WarpEdges warp_edges(const Case& c, int level) {
+  if (c.planes != xcorr::edge_planes) return {};
+  const int contrast = c.right.height % 3 * 4 * xcorr::edge_unit;
+  return {true,
+          {std::max(1, contrast * contrast), c.left.height % 2 == 1, c.right.width % 2 == 1},
+          level,
+          0,
+          c.right.area() < 1000 ? xcorr::color_planes : 1};
+}
+
+/// Of edges of a level, maybe one at which a pixel is more than a block makes at once.
+inline std::vector<xcorr::WarpMap> warp_edges_maps(const Case& c, int level) {
+  xcorr::PoseRange range;
+  range.angle_extent = 360;
+  range.scale_min = 0.7;
+  range.scale_max = 1.3;
+  const xcorr::PoseGrid grid(range, c.right, false, 0, level, template_pyramid(c).halvings);
+  std::vector<xcorr::WarpMap> maps;
+  for (int i = 0; i < 4; ++i)
+    maps.push_back(grid.map(level, {i * grid.angles(level) / 5, i % grid.scales(level)}));
+  return maps;
+}
+inline int level_of_edges(const Case& c) {
+  constexpr int levels[] = {0, 1, 3, 5, 6, 7, 2};
+  return levels[c.left.width % std::size(levels)];
+}
+
+/// Those of the case's problem.
+inline std::vector<xcorr::WarpMap> maps_of(const Case& c) {
+  return c.planes == xcorr::edge_planes ? warp_edges_maps(c, level_of_edges(c))
+                                        : warp_template_maps(c);
+}
+
 /// The problem of the stage warp_template.
 inline xcorr::stage::WarpTemplate::Problem warp_template_problem(const Scenario& scenario) {
-  const std::vector<xcorr::WarpMap> maps = warp_template_maps(scenario.test);
+  const std::vector<xcorr::WarpMap> maps = maps_of(scenario.test);
   xcorr::Size most;
   for (const xcorr::WarpMap& map : maps)
     most = {std::max(most.width, map.width), std::max(most.height, map.height)};
-  const bool shifted = scenario.test.left.width % 2 == 1;
+  xcorr::WarpEdges edges = warp_edges(scenario.test, level_of_edges(scenario.test));
+  edges.plane = std::ssize(maps) * most.area();
+  const bool shifted = !edges.made && scenario.test.left.width % 2 == 1;
   return {template_pyramid(scenario.test),
           scenario.problem.masking,
           most,
           static_cast<int>(maps.size()),
           shifted ? 5 << 21 : 0,
           shifted ? -3 << 20 : 0,
-          scenario.test.type};
+          scenario.test.type,
+          edges};
 }
 
 template <class T>
@@ -111,8 +148,8 @@ double rounding_of(std::span<const T> pixels) {
   return 4e-7 * largest;
 }
 
-/// The pyramids of the first template, of so many planes, and its mask; what their pixels are does
-/// not matter.
+/// The pyramids of the first template, of so many planes, of which there may be fewer, and its
+/// mask; what their pixels are does not matter.
 inline void set_pyramids(Scenario& scenario, int planes = 1) {
   const auto pyramid = template_pyramid(scenario.test);
   const auto append = [&](auto levels, auto pyramid_down) {
@@ -130,7 +167,7 @@ inline void set_pyramids(Scenario& scenario, int planes = 1) {
   with_pixels(scenario.test.type, [&]<class T>() {
     std::vector<T> all;
     for (int plane = 0; plane < planes; ++plane) {
-      const auto one = append(first_template<T>(scenario, plane),
+      const auto one = append(first_template<T>(scenario, plane % scenario.test.planes),
                               [](T a, T b, T c) { return static_cast<T>(a / 4 + b / 4 + c / 2); });
       all.insert(all.end(), one.begin(), one.end());
     }
@@ -144,8 +181,8 @@ inline void set_pyramids(Scenario& scenario, int planes = 1) {
 }
 
 inline void set_warp_template_inputs(Scenario& scenario) {
-  set_pyramids(scenario);
-  set(scenario.values, "maps", warp_template_maps(scenario.test));
+  set_pyramids(scenario, warp_edges(scenario.test, 0).sources);
+  set(scenario.values, "maps", maps_of(scenario.test));
 }
 
 /// The frame is the first left, of so many planes.

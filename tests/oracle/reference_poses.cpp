@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages that make images at poses and score them, in plain loops: bit for bit
-// as their headers define them.
+// The oracle of the stages that make images at poses, in plain loops: bit for bit as their headers
+// define them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "oracle/oracle.hpp"
 #include "oracle/reference_types.hpp"
 #include "stages/match/score.hpp"
-#include "stages/poses/local_rescore.hpp"
 #include "stages/poses/pyramid_down.hpp"
+#include "stages/poses/warp_template.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -152,99 +153,99 @@ void warp_template_as(const stage::WarpTemplate::Problem& p,
   }
 }
 
+using Plane = std::vector<std::uint8_t>;
+
+/// Whether all of a mask within an edge's reach of a pixel counts.
+bool counts_round(const Plane& mask, Size size, int x, int y) {
+  for (int j = -edge_radius; j <= edge_radius; ++j)
+    for (int i = -edge_radius; i <= edge_radius; ++i)
+      if (!mask[std::int64_t{y + j} * size.width + x + i]) return false;
+  return true;
+}
+
+/// The planes of the edges of an image: those of it at full size, halved.
+std::vector<Plane> edges_of_image(const TemplatePyramid& pyramid, const Masking& masking,
+                                  const std::uint8_t* pixels, const std::uint8_t* mask,
+                                  const WarpMap& map, const WarpEdges& edges) {
+  const WarpMap whole = edges.at_full_size(map);
+  const Size size{whole.width, whole.height};
+  Plane picture(edges.sources * size.area()), counts(size.area()), counted;
+  WarpedTemplateSums unused{};
+  for (int i = 0; i < edges.sources; ++i)
+    warp_template_as<std::uint8_t>({pyramid, masking, size, 1}, {{},
+                                                                 pixels + i * pyramid.area(),
+                                                                 mask,
+                                                                 &whole,
+                                                                 &picture[i * size.area()],
+                                                                 counts.data(),
+                                                                 &unused});
+  const Rect inner{edge_radius, edge_radius, size.width - 2 * edge_radius,
+                   size.height - 2 * edge_radius};
+  for (int y = inner.y; y < inner.y + inner.height; ++y)
+    for (int x = inner.x; x < inner.x + inner.width; ++x)
+      counted.push_back(counts_round(counts, size, x, y));
+  Size left = inner.size();
+  Plane made(edge_planes * left.area());
+  const stage::Edges::Problem making{size,          inner,       size.width,
+                                     edges.sources, size.area(), left.width,
+                                     left.area(),   edges.rule,  true};
+  oracle::variant_for<stage::Edges>(making).value()->launch(
+      making, Device(), {{}, picture.data(), counted.data(), made.data()}, nullptr);
+  std::vector<Plane> planes;
+  for (int i = 0; i < edge_planes; ++i)
+    planes.emplace_back(made.begin() + i * left.area(), made.begin() + (i + 1) * left.area());
+  for (int level = 0; level < edges.level; ++level) {
+    const Size half = half_of(left);
+    for (Plane& plane : planes) {
+      Plane halved(half.area());
+      pyramid_down_as<std::uint8_t>({left, half, left.width, half.width},
+                                    {{}, plane.data(), halved.data()});
+      plane = std::move(halved);
+    }
+    left = half;
+  }
+  return planes;
+}
+
+WarpedTemplateSums sums_of(const Plane& plane) {
+  const auto n = std::ssize(plane);
+  std::int64_t sum = 0, squares = 0;
+  for (const std::int64_t value : plane) {
+    sum += value;
+    squares += value * value;
+  }
+  return {{double(sum), double(squares), double(n * squares - sum * sum)}, double(n)};
+}
+
+void warp_edges(const stage::WarpTemplate::Problem& p, const stage::WarpTemplate::Buffers& b) {
+  auto* const images = static_cast<std::uint8_t*>(b.images);
+  std::fill_n(b.masks, p.count * p.most.area(), std::uint8_t{0});
+  for (int i = 0; i < p.count; ++i) {
+    const auto [width, height] = std::pair(b.maps[i].width, b.maps[i].height);
+    const std::vector<Plane> planes =
+        edges_of_image(p.pyramid, p.masking, static_cast<const std::uint8_t*>(b.pixels), b.mask,
+                       b.maps[i], p.edges);
+    for (int plane = 0; plane < edge_planes; ++plane) {
+      std::uint8_t* const to = images + plane * p.edges.plane + i * p.most.area();
+      std::fill_n(to, p.most.area(), std::uint8_t{no_edge});
+      for (int y = 0; y < height; ++y)
+        std::copy_n(&planes[plane][std::int64_t{y} * width], width,
+                    to + std::int64_t{y} * p.most.width);
+    }
+    for (int y = 0; y < height; ++y)
+      std::fill_n(b.masks + i * p.most.area() + std::int64_t{y} * p.most.width, width, 1);
+    b.sums[i] = sums_of(planes[0]);
+  }
+}
+
 Status warp_template(const stage::WarpTemplate::Problem& p, const Device&,
                      const stage::WarpTemplate::Buffers& b, PlanState*) {
+  if (p.edges.made) {
+    warp_edges(p, b);
+    return {};
+  }
   return for_type(warp_template_as<std::uint8_t>, warp_template_as<std::uint16_t>,
                   warp_template_as<float>, p, b);
-}
-
-// ---- local_rescore
-// ----------------------------------------------------------------------------------
-
-/// An image by the stage warp_template.
-template <class T>
-struct Image {
-  std::vector<T> pixels;
-  std::vector<std::uint8_t> mask;
-  WarpedTemplateSums sums{};
-};
-
-template <class T>
-Image<T> image_of(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
-                  const WarpMap& map, int plane) {
-  const Size size{map.width, map.height};
-  Image<T> made{std::vector<T>(size.area()), std::vector<std::uint8_t>(size.area())};
-  warp_template_as<T>({p.pyramid, p.masking, size, 1, 0, 0, p.type},
-                      {{},
-                       b.pixels + plane * p.pyramid.area() * static_cast<std::int64_t>(sizeof(T)),
-                       b.mask,
-                       &map,
-                       made.pixels.data(),
-                       made.mask.data(),
-                       &made.sums});
-  return made;
-}
-
-template <class T>
-RescoredPlace local_rescore_one(const stage::LocalRescore::Problem& p,
-                                const stage::LocalRescore::Buffers& b,
-                                const stage::LocalRescore::Try& one) {
-  const WarpMap map = stage::LocalRescore::map_of(p, b, one);
-  using Term = TermOf<T>;
-  std::vector<Image<T>> images;
-  for (int plane = 0; plane < p.planes; ++plane) images.push_back(image_of<T>(p, b, map, plane));
-  const Term n = images[0].sums.counted;
-  RescoredPlace best{};
-  if (n == 0) return best;
-  const int left = static_cast<int>(floor_div(one.twice_x - map.width + 1, 2));
-  const int top = static_cast<int>(floor_div(one.twice_y - map.height + 1, 2));
-  for (int y = top - 2; y <= top + 2; ++y)
-    for (int x = left - 2; x <= left + 2; ++x) {
-      if (x < 0 || y < 0 || x + map.width > p.frame.width || y + map.height > p.frame.height)
-        continue;
-      const auto terms_of_plane = [&](int plane) {
-        const Image<T>& image = images[plane];
-        WindowTerms<Term> terms{
-            n, 0, 0, 0, Term(image.sums.sums.sum), Term(image.sums.sums.squares)};
-        for (int v = 0; v < map.height; ++v)
-          for (int u = 0; u < map.width; ++u) {
-            const std::int64_t at = std::int64_t{v} * map.width + u;
-            if (!image.mask[at]) continue;
-            const Term f = row_of<T>(b.frame + plane * p.plane, p.pitch, y + v)[x + u];
-            terms.product += f * static_cast<Term>(image.pixels[at]);
-            terms.left_sum += f;
-            terms.left_squares += f * f;
-          }
-        return ScoreTerms<Term>(terms);
-      };
-      auto terms = terms_of_plane(0);
-      for (int plane = 1; plane < p.planes; ++plane) terms += terms_of_plane(plane);
-      const double spread = std::sqrt(static_cast<double>(terms.left_variance) / p.planes);
-      if (spread < p.contrast.least * static_cast<double>(n)) continue;
-      const double here = score(p.method, terms);
-      if (!best.is_inside ||
-          (info(p.method).minimum ? here < best.score
-                                  : sign_of(p.contrast.polarity, here) * here >
-                                        sign_of(p.contrast.polarity, best.score) * best.score))
-        best = {here, 2 * x + map.width - 1, 2 * y + map.height - 1, one.pose, 1, 0};
-    }
-  return best;
-}
-
-template <class T>
-void local_rescore_as(const stage::LocalRescore::Problem& p,
-                      const stage::LocalRescore::Buffers& b) {
-  for (int i = 0; i < *b.candidate_count; ++i)
-    for (int k = 0; k < p.tries(); ++k) {
-      const stage::LocalRescore::Try one = stage::LocalRescore::try_of(p, b, i, k);
-      b.found[i * p.tries() + k] = one.exists ? local_rescore_one<T>(p, b, one) : RescoredPlace{};
-    }
-}
-
-Status local_rescore(const stage::LocalRescore::Problem& p, const Device&,
-                     const stage::LocalRescore::Buffers& b, PlanState*) {
-  return for_type(local_rescore_as<std::uint8_t>, local_rescore_as<std::uint16_t>,
-                  local_rescore_as<float>, p, b);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -254,20 +255,13 @@ constexpr Variant<stage::PyramidDown> pyramid_down_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = pyramid_down}},
 };
 constexpr Variant<stage::WarpTemplate> warp_template_table[] = {
-    {{.name = "reference", .backend = Backend::cpu, .features = any | Feature::mask},
-     {.launch = warp_template}},
-};
-constexpr Variant<stage::LocalRescore> local_rescore_table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
-      .features = any | Features(Feature::mask, Feature::contrast, Feature::planes)},
-     {.launch = local_rescore}},
+      .features = any | Features(Feature::mask, Feature::planes)},
+     {.launch = warp_template}},
 };
-
 }  // namespace
 
-Family reference_poses_family() {
-  return Family(pyramid_down_table, warp_template_table, local_rescore_table);
-}
+Family reference_poses_family() { return Family(pyramid_down_table, warp_template_table); }
 
 }  // namespace xcorr::cpu

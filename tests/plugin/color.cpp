@@ -167,20 +167,12 @@ ELEMENT_TEST(gray_templates) {
   fail_unless(text.find("is gray: with match-on=color") != text.npos, "%s", text.c_str());
 }
 
-/// At any angle; a GPU refuses that by name.
+/// At any angle.
 ELEMENT_TEST(turned) {
   Pipeline pipeline(
       GST_VIDEO_FORMAT_NV12,
       "match-on=color threshold=0.6 mask=disc angle-extent=90 template=" + red_button());
   const Found found = pipeline.find(buttons());
-  if (std::string(backend()) == "cuda") {
-    assert_equals_int(found.peaks.size(), 0);
-    const std::string text =
-        text_of(pipeline.warning(), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    fail_unless(text.find("poses in colour are searched by the CPU only") != text.npos, "%s",
-                text.c_str());
-    return;
-  }
   assert_equals_int(found.peaks.size(), 1);
   fail_unless(found.peaks[0].score > 0.9, "%g", found.peaks[0].score);
 }

@@ -24,24 +24,37 @@ std::uint8_t pixel_at(double x, double y) {
                                                30 * std::sin(0.05 * x * y / 9)));
 }
 
-/// The frame and the part, turned by 30 degrees about (40, 30).
+/// The frame and the part, turned by 30 degrees about (40, 30), each of three planes, one after the
+/// other, of which the first is the luma.
 struct Scene {
   std::vector<std::uint8_t> frame, part, mask;
 
   /// With a polarity other than `same` the part is a negative.
   explicit Scene(Polarity polarity = Polarity::same) {
-    for (int y = 0; y < frame_size.height; ++y)
-      for (int x = 0; x < frame_size.width; ++x) frame.push_back(pixel_at(x, y));
     const double cosine = std::sqrt(0.75), sine = 0.5;
-    for (int y = 0; y < part_size.height; ++y)
-      for (int x = 0; x < part_size.width; ++x) {
-        const double u = x - 15.5, v = y - 13.5;
-        const int pixel = pixel_at(40 + cosine * u + sine * v, 30 - sine * u + cosine * v);
-        part.push_back(static_cast<std::uint8_t>(polarity == Polarity::same ? pixel : 255 - pixel));
-        mask.push_back(u * u / 256 + v * v / 196 <= 1);
-      }
+    for (int plane = 0; plane < color_planes; ++plane) {
+      const int farther = 11 * plane;
+      for (int y = 0; y < frame_size.height; ++y)
+        for (int x = 0; x < frame_size.width; ++x) frame.push_back(pixel_at(x + farther, y));
+      for (int y = 0; y < part_size.height; ++y)
+        for (int x = 0; x < part_size.width; ++x) {
+          const double u = x - 15.5, v = y - 13.5;
+          const int pixel =
+              pixel_at(40 + farther + cosine * u + sine * v, 30 - sine * u + cosine * v);
+          part.push_back(
+              static_cast<std::uint8_t>(polarity == Polarity::same ? pixel : 255 - pixel));
+          if (plane == 0) mask.push_back(u * u / 256 + v * v / 196 <= 1);
+        }
+    }
   }
-  MatrixView view() const { return {frame.data(), ElementType::u8, frame_size, frame_size.width}; }
+  MatrixView view() const { return planar(frame, frame_size); }
+
+  static MatrixView planar(const std::vector<std::uint8_t>& planes, Size size) {
+    MatrixView view{planes.data(), ElementType::u8, size, size.width};
+    for (int i = 0; i < color_planes; ++i)
+      view.color[i] = {planes.data() + i * size.area(), view.pitch};
+    return view;
+  }
 };
 
 Result<Matcher> matcher_of(const Scene& scene, Backend backend, bool masked) {
@@ -50,11 +63,11 @@ Result<Matcher> matcher_of(const Scene& scene, Backend backend, bool masked) {
   if (Status s = make_current(device.value()); !s.ok()) return s;
   auto matcher = Matcher::create(device.value());
   if (!matcher.ok()) return matcher.status();
-  const auto of_part = [](const std::vector<std::uint8_t>& pixels) {
-    return MatrixView{pixels.data(), ElementType::u8, part_size, part_size.width};
-  };
-  const MatrixView part = of_part(scene.part);
-  const auto masks = masked ? std::vector{of_part(scene.mask)} : std::vector<MatrixView>();
+  const MatrixView part = Scene::planar(scene.part, part_size);
+  const auto masks =
+      masked
+          ? std::vector{MatrixView{scene.mask.data(), ElementType::u8, part_size, part_size.width}}
+          : std::vector<MatrixView>();
   if (Status s = matcher.value().set_templates({&part, 1}, masks); !s.ok()) return s;
   return matcher;
 }
@@ -143,6 +156,24 @@ TEST(Poses, EverythingAtFullSize) {
     settings.poses.angle_extent = 20;
     settings.poses.exhaustive = true;
     expect_same(settings, masked);
+  }
+}
+
+TEST(Poses, InColor) {
+  for (const bool masked : {false, true}) {
+    MatchSettings settings = turned();
+    settings.match_on = MatchOn::color;
+    settings.poses.scale_min = masked ? 1 : 0.97;
+    expect_same(settings, masked);
+  }
+}
+
+TEST(Poses, OnEdges) {
+  for (const MatchOn match_on : {MatchOn::edges, MatchOn::color_edges}) {
+    MatchSettings settings = turned();
+    settings.match_on = match_on;
+    settings.polarity = match_on == MatchOn::edges ? Polarity::either : Polarity::same;
+    expect_same(settings, match_on == MatchOn::edges);
   }
 }
 

@@ -18,7 +18,7 @@ __device__ inline int skew_of(const std::uint8_t* address) {
 /// Words that begin `skew` bytes, of which whole words do not count, after those of word(0),
 /// word(1), ...
 template <int count, class Word>
-__device__ inline void words_between(int skew, std::uint32_t (&words)[count], Word word) {
+__device__ inline void words_between(unsigned skew, std::uint32_t (&words)[count], Word word) {
   std::uint32_t low = word(0);
 #pragma unroll
   for (int i = 0; i < count; ++i) {
@@ -34,7 +34,7 @@ __device__ inline void load_words_inside(const std::uint8_t* row, int x,
                                          std::uint32_t (&words)[count]) {
   const auto address = reinterpret_cast<std::uintptr_t>(row + x);
   const auto* from = reinterpret_cast<const std::uint32_t*>(address & ~std::uintptr_t{3});
-  words_between(static_cast<int>(address), words, [&](int i) { return from[i]; });
+  words_between(static_cast<unsigned>(address), words, [&](int i) { return from[i]; });
 }
 
 /// The sum of a word's bytes, each times its weight of 16 bits.

@@ -3,7 +3,6 @@
 // Exact scores of warped templates at the places near the expected ones on the GPU. A try's
 // image is cut into strips of rows, a block a strip, which adds its sums to those of the try; the
 // last block computes the scores.
-#include "cuda/common/last_block.cuh"
 #include "cuda/common/resident.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/poses/rescoring.cuh"
@@ -13,9 +12,8 @@ namespace {
 
 using u64 = unsigned long long;
 
-constexpr int threads = Rescoring::threads, sum_count = Rescoring::sum_count;
-
 /// How images are cut into strips.
+template <int planes>
 struct Cut {
   int most_rows;  ///< of a strip, for which there is shared memory
   int height;     ///< of the largest image
@@ -24,13 +22,13 @@ struct Cut {
   static constexpr int fewest_rows = 4;  ///< lower ones read more of the frame than they share
 
   static Cut of(Size most) {
-    constexpr std::size_t budget = 46 * 1024;
+    constexpr std::size_t budget = (47 - planes) * 1024;  // the rest is for the planes' sums
     const int words = ceil_div(most.width, 4);
     int rows = most.height;
-    while (rows > 1 && Rescoring::bytes(words, rows) > budget) --rows;
+    while (rows > 1 && Rescoring<planes>::bytes(words, rows) > budget) --rows;
     return {rows, most.height, words};
   }
-  std::size_t bytes() const { return Rescoring::bytes(words, most_rows); }
+  std::size_t bytes() const { return Rescoring<planes>::bytes(words, most_rows); }
   /// The strips of an image, so that those of all tries are about as many as blocks: a block alone
   /// with an image adds nothing to what others have, and few images are shared by many blocks.
   __host__ __device__ int strips(int tries, int blocks) const {
@@ -41,31 +39,15 @@ struct Cut {
   }
 };
 
-/// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
-/// and the try's are 0 again.
-__device__ bool add_up(const Rescoring::Sums& sums, Rescoring::Totals& totals,
-                       unsigned* block_counter, int blocks, Rescoring::Totals& all) {
-  const int k = threadIdx.x;
-  if (k < sum_count) {
-    all[k] = sums[k];
-    if (blocks > 1) atomicAdd(&totals[k], all[k]);
-  }
-  __syncthreads();
-  if (blocks == 1) return true;
-  if (!is_last_block(block_counter, blocks)) return false;
-  if (k < sum_count) {
-    all[k] = *static_cast<volatile u64*>(&totals[k]);
-    totals[k] = 0;
-  }
-  __syncthreads();
-  return true;
-}
-
-__global__ void __launch_bounds__(threads, resident_blocks(2, 1))
+template <int planes>
+__global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(2, 1))
     local_rescore(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b, bool minimum,
-                  Cut cut, unsigned* block_counters, Rescoring::Totals* totals) {
-  __shared__ Rescoring::Sums sums;
-  __shared__ Rescoring::Totals all;
+                  Cut<planes> cut, unsigned* block_counters, u64* totals) {
+  using OfPlanes = Rescoring<planes>;
+  constexpr int sum_count = OfPlanes::sum_count;
+  static_assert(sum_count <= OfPlanes::threads, "a thread a sum");
+  __shared__ typename OfPlanes::Sums sums;
+  __shared__ typename OfPlanes::Totals all;
   __shared__ RescoredTry rescored;  // in registers it would leave too few
   wait_for_previous();
   const int tries = p.tries(), count = *b.candidate_count * tries;
@@ -82,69 +64,52 @@ __global__ void __launch_bounds__(threads, resident_blocks(2, 1))
     if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
     const int height = rescored.map.height;
-    const int rows = max(ceil_div(height, most_strips), min(Cut::fewest_rows, cut.most_rows));
+    const int rows = max(ceil_div(height, most_strips), min(cut.fewest_rows, cut.most_rows));
     const int strips = ceil_div(height, rows);
     if (strip < strips) {
-      Rescoring::add(p, b, rescored, strip * rows, min(height - strip * rows, rows),
-                     dynamic_shared<std::uint8_t>(), sums);
+      OfPlanes::add(p, b, rescored, strip * rows, min(height - strip * rows, rows),
+                    dynamic_shared<std::uint8_t>(), sums);
       __syncthreads();
-      if (add_up(sums, totals[index], &block_counters[index], strips, all) && threadIdx.x < 32)
-        Rescoring::find(p, minimum, rescored, all, b.found[index]);
+      u64* const of_try = totals + std::int64_t{index} * sum_count;
+      if (add_up(sums, of_try, &block_counters[index], strips, all) && threadIdx.x < 32)
+        OfPlanes::find(p, minimum, rescored, all, b.found[index]);
     }
     __syncthreads();  // the next strip overwrites what is shared
   }
 }
 
-/// Sums and counters of the tries, 0 before and after a launch.
-class Totals final : public PlanState {
- public:
-  static Result<std::unique_ptr<PlanState>> make(const stage::LocalRescore::Problem& p,
-                                                 const Device&) {
-    const std::int64_t tries = std::int64_t{p.count} * p.tries();
-    auto block_counters =
-        BlockCounters::make(tries * (1 + sum_count * int{sizeof(u64) / sizeof(unsigned)}));
-    if (!block_counters.ok()) return block_counters.status();
-    return std::unique_ptr<PlanState>(new Totals(std::move(block_counters.value()), tries));
-  }
-  Status set_rights(const void*, Stream) override { return {}; }
-  Rescoring::Totals* totals() const { return reinterpret_cast<Rescoring::Totals*>(zeros()); }
-  unsigned* block_counters() const {
-    return zeros() + tries_ * sum_count * (sizeof(u64) / sizeof(unsigned));
-  }
-
- private:
-  Totals(std::unique_ptr<PlanState> zeros, std::int64_t tries)
-      : zeros_(std::move(zeros)), tries_(tries) {}
-  unsigned* zeros() const { return static_cast<const BlockCounters*>(zeros_.get())->counters(); }
-
-  std::unique_ptr<PlanState> zeros_;
-  std::int64_t tries_;
-};
+template <int planes>
+Status launch_as(const stage::LocalRescore::Problem& p, const Device& device,
+                 const stage::LocalRescore::Buffers& b, PlanState* state) {
+  const auto cut = Cut<planes>::of(p.most);
+  const std::int64_t blocks =
+      std::int64_t{p.count} * p.tries() * ceil_div(p.most.height, cut.fewest_rows);
+  const auto& totals = *static_cast<const RescoringTotals*>(state);
+  constexpr int blocks_of_processor = 2;  // as many are there at once
+  const auto most = std::int64_t{blocks_of_processor} * std::max(device.multiprocessors, 1);
+  return enqueue_early(device, "local_rescore", local_rescore<planes>,
+                       dim3(grid_extent(std::min(blocks, most))), dim3(Rescoring<planes>::threads),
+                       cut.bytes(), b.stream, p, b, info(p.method).minimum, cut,
+                       totals.block_counters(), totals.totals());
+}
 
 Status launch(const stage::LocalRescore::Problem& p, const Device& device,
               const stage::LocalRescore::Buffers& b, PlanState* state) {
-  const Cut cut = Cut::of(p.most);
-  const std::int64_t blocks =
-      std::int64_t{p.count} * p.tries() * ceil_div(p.most.height, Cut::fewest_rows);
-  const auto& totals = *static_cast<const Totals*>(state);
-  constexpr int blocks_of_processor = 2;  // as many are there at once
-  const auto most = std::int64_t{blocks_of_processor} * std::max(device.multiprocessors, 1);
-  return enqueue_early(device, "local_rescore", local_rescore,
-                       dim3(grid_extent(std::min(blocks, most))), dim3(threads), cut.bytes(),
-                       b.stream, p, b, info(p.method).minimum, cut, totals.block_counters(),
-                       totals.totals());
+  const auto run = p.planes == 1 ? launch_as<1> : launch_as<color_planes>;
+  return run(p, device, b, state);
 }
 
-/// Of one row at least the strip must fit, and its sums into 32 bits.
+/// Of one row at least the strip must fit, and its sums into 32 bits. Edges are not made here.
 bool supports(const stage::LocalRescore::Problem& p, const Device&) {
-  return Rescoring::bytes(ceil_div(p.most.width, 4), 1) <= 48 * 1024;
+  return (p.planes == 1 || p.planes == color_planes) &&
+         Rescoring<1>::bytes(ceil_div(p.most.width, 4), 1) <= 48 * 1024;
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "local_rescore",
       .backend = Backend::cuda,
-      .features = {Feature::u8, Feature::mask, Feature::contrast}},
-     {.supports = supports, .launch = launch, .plan = Totals::make}},
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes}},
+     {.supports = supports, .launch = launch, .plan = RescoringTotals::make}},
 };
 
 }  // namespace

@@ -10,27 +10,29 @@
 namespace xcorr::cuda {
 namespace {
 
-using PoseRefining = PoseRefine<std::uint8_t, float>;
-constexpr int threads = PoseRefining::threads;
+template <int planes>
+using PoseRefining = PoseRefine<std::uint8_t, float, planes>;
+constexpr int threads = PoseRefining<1>::threads, warps = PoseRefining<1>::warps;
 
 /// Blocks that share a pose in launches of their own: of more pixels than that a thread, a cluster
 /// would take longer than launches do.
 int parts_of(const stage::PoseRefine::Problem& p) {
   constexpr std::int64_t of_thread = 8;
-  const bool has_cluster = p.size.area() <= of_thread * threads * PoseRefining::cluster(p.size);
-  return has_cluster ? 1 : PoseRefining::blocks(p.size);
+  const bool has_cluster = p.size.area() <= of_thread * threads * PoseRefining<1>::cluster(p.size);
+  return has_cluster ? 1 : PoseRefining<1>::blocks(p.size);
 }
 
 /// Of shared memory, for the part of the frame that a pose's steps read.
 constexpr int part_bytes = 40 * 1024;
 
 /// Brings that part there; the whole frame where it is too large. Called by all threads of a block.
-__device__ PoseRefineFrame<std::uint8_t> part_at(const stage::PoseRefine::Problem& p,
-                                                 const std::uint8_t* bytes,
-                                                 const RefinedPose& pose) {
+template <int planes>
+__device__ PoseRefinePlanes<std::uint8_t> part_at(const stage::PoseRefine::Problem& p,
+                                                  const std::uint8_t* bytes,
+                                                  const RefinedPose& pose) {
   // A pixel, what turning and scaling move the far ends of a narrow template, and the spline.
   constexpr int margin = 1 + static_cast<int>(2 * PoseRefineSteps::farthest) + 2;
-  const PoseRefineFrame<std::uint8_t> frame = p.pixels<std::uint8_t>(bytes);
+  const PoseRefinePlanes<std::uint8_t> frame{p.pixels<std::uint8_t>(bytes), p.plane};
   const double c = fabs(pose.cosine * pose.scale), s = fabs(pose.sine * pose.scale);
   const double half_width = 0.5 * (c * p.size.width + s * p.size.height) + margin,
                half_height = 0.5 * (s * p.size.width + c * p.size.height) + margin;
@@ -41,23 +43,28 @@ __device__ PoseRefineFrame<std::uint8_t> part_at(const stage::PoseRefine::Proble
   if (width <= 0 || height <= 0) return frame;
   // An odd number of words per row: pixels below each other are in different banks.
   const int words = (width + 3) / 4 | 1;
-  if (std::int64_t{4} * words * height > part_bytes) return frame;
+  const std::int64_t plane = std::int64_t{4} * words * height;
+  if (planes * plane > part_bytes) return frame;
   auto* const part = dynamic_shared<std::uint32_t>();
-  for (int y = threadIdx.x / 32; y < height; y += PoseRefining::warps)
+  for (int row = threadIdx.x / 32; row < planes * height; row += warps) {
+    const std::uint8_t* const from = bytes + row / height * p.plane;
     for (int i = threadIdx.x % 32; i < words; i += 32) {
       std::uint32_t word[1];
-      load_words(bytes + (top + y) * p.pitch, left + 4 * i, p.frame.width, word);
-      part[y * words + i] = word[0];
+      load_words(from + (top + row % height) * p.pitch, left + 4 * i, p.frame.width, word);
+      part[row * words + i] = word[0];
     }
-  return {reinterpret_cast<const std::uint8_t*>(part), 4 * words, {width, height}, left, top};
+  }
+  return {{reinterpret_cast<const std::uint8_t*>(part), 4 * words, {width, height}, left, top},
+          plane};
 }
 
+template <int planes>
 __global__ void __launch_bounds__(threads)
     pose_refine(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b,
-                const PoseRefineSystem* system) {
+                const PoseRefineSystemOf<planes>* system) {
   wait_for_previous();
-  PoseRefining::take_all_steps(p, b, system,
-                               [&](const RefinedPose& pose) { return part_at(p, b.frame, pose); });
+  PoseRefining<planes>::take_all_steps(
+      p, b, system, [&](const RefinedPose& pose) { return part_at<planes>(p, b.frame, pose); });
 }
 
 /// What outlives a launch.
@@ -65,17 +72,18 @@ struct Progress {
   PoseRefineSteps steps;
   bool goes_on;
 };
+template <int planes>
 struct Parts {
   Progress* progress;       ///< of each pose
-  PoseRefineRight* rights;  ///< of each block, of each pose
-  const PoseRefineSystem* system;
+  PoseRefineRight* rights;  ///< of each block, of each plane, of each pose
+  const PoseRefineSystemOf<planes>* system;
   unsigned* block_counters;  ///< of each pose
 
   static std::size_t bytes(const stage::PoseRefine::Problem& p) {
-    return p.count * (sizeof(Progress) + parts_of(p) * sizeof(PoseRefineRight));
+    return p.count * (sizeof(Progress) + planes * parts_of(p) * sizeof(PoseRefineRight));
   }
   Parts(const stage::PoseRefine::Problem& p, void* workspace,
-        const TemplateSystem<PoseRefining>& of)
+        const TemplateSystem<PoseRefining<planes>>& of)
       : progress(static_cast<Progress*>(workspace)),
         rights(reinterpret_cast<PoseRefineRight*>(progress + p.count)),
         system(of.system()),
@@ -92,10 +100,11 @@ __device__ bool any_goes_on(const stage::PoseRefine::Problem& p, int step,
 
 /// Grid: the blocks that share each pose. With the registers of two blocks per multiprocessor a
 /// step does not fit in them on 7.5.
+template <int planes>
 __global__ void __launch_bounds__(threads, 1)
     pose_refine_step(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b, int step,
-                     Parts parts) {
-  __shared__ PoseRefineRight right;
+                     Parts<planes> parts) {
+  __shared__ PoseRefineRight sums[planes];
   __shared__ PoseRefineMap map;
   __shared__ bool goes_on;
   wait_for_previous();
@@ -115,12 +124,16 @@ __global__ void __launch_bounds__(threads, 1)
     }
     __syncthreads();
     if (goes_on) {
-      PoseRefineRight* const shares = parts.rights + std::int64_t{i} * gridDim.x;
-      PoseRefining::add_right(p, b, PoseRefining::Share::of_grid(), p.pixels<std::uint8_t>(b.frame),
-                              map, to_global(shares[blockIdx.x]));
-      if (add_parts(shares, &parts.block_counters[i], right) && threadIdx.x == 0) {
+      PoseRefineRight* const shares = parts.rights + std::int64_t{i} * planes * gridDim.x;
+      XCORR_ROLL
+      for (int plane = 0; plane < planes; ++plane)
+        PoseRefining<planes>::add_right(p, b, plane, PoseRefining<planes>::Share::of_grid(),
+                                        {p.pixels<std::uint8_t>(b.frame), p.plane}, map,
+                                        to_global(shares[plane * gridDim.x + blockIdx.x]));
+      if (add_parts(shares, &parts.block_counters[i], sums) && threadIdx.x == 0) {
         PoseRefineSteps steps = steps_before();
-        const bool more = steps.step(*parts.system, right) && step + 1 < PoseRefineSteps::most;
+        const bool more = steps.step(*parts.system, parts.system->right(sums)) &&
+                          step + 1 < PoseRefineSteps::most;
         progress = {steps, more};
         if (!more) b.refinements[i] = steps.result();
       }
@@ -129,32 +142,56 @@ __global__ void __launch_bounds__(threads, 1)
   }
 }
 
-std::size_t workspace(const stage::PoseRefine::Problem& p, const Device&) {
-  return parts_of(p) > 1 ? Parts::bytes(p) : 0;
-}
-
-Status launch(const stage::PoseRefine::Problem& p, const Device& device,
-              const stage::PoseRefine::Buffers& b, PlanState* state) {
-  const auto& of_template = *static_cast<const TemplateSystem<PoseRefining>*>(state);
+template <int planes>
+Status launch_as(const stage::PoseRefine::Problem& p, const Device& device,
+                 const stage::PoseRefine::Buffers& b, PlanState* state) {
+  const auto& of_template = *static_cast<const TemplateSystem<PoseRefining<planes>>*>(state);
   const int blocks = parts_of(p);
   if (blocks == 1)
-    return enqueue_clusters(device, "pose_refine", pose_refine, PoseRefining::cluster(p.size),
-                            grid_extent(p.count), dim3(threads), part_bytes, b.stream, p, b,
-                            of_template.system());
-  const Parts parts(p, b.workspace, of_template);
+    return enqueue_clusters(device, "pose_refine", pose_refine<planes>,
+                            PoseRefining<planes>::cluster(p.size), grid_extent(p.count),
+                            dim3(threads), part_bytes, b.stream, p, b, of_template.system());
+  const Parts<planes> parts(p, b.workspace, of_template);
   for (int step = 0; step < PoseRefineSteps::most; ++step)
-    if (Status s = enqueue_early(device, "pose_refine_step", pose_refine_step, dim3(blocks),
+    if (Status s = enqueue_early(device, "pose_refine_step", pose_refine_step<planes>, dim3(blocks),
                                  dim3(threads), 0, b.stream, p, b, step, parts);
         !s.ok())
       return s;
   return {};
 }
 
+/// Calls f(std::integral_constant) with the number of planes.
+template <class F>
+auto with_planes(const stage::PoseRefine::Problem& p, F f) {
+  return p.planes == 1 ? f(std::integral_constant<int, 1>())
+                       : f(std::integral_constant<int, color_planes>());
+}
+
+std::size_t workspace(const stage::PoseRefine::Problem& p, const Device&) {
+  if (parts_of(p) == 1) return 0;
+  return with_planes(p, [&](auto planes) { return Parts<planes()>::bytes(p); });
+}
+
+Status launch(const stage::PoseRefine::Problem& p, const Device& device,
+              const stage::PoseRefine::Buffers& b, PlanState* state) {
+  return with_planes(p, [&](auto planes) { return launch_as<planes()>(p, device, b, state); });
+}
+
+Result<std::unique_ptr<PlanState>> plan(const stage::PoseRefine::Problem& p, const Device& device) {
+  return with_planes(
+      p, [&](auto planes) { return TemplateSystem<PoseRefining<planes()>>::make(p, device); });
+}
+
+/// Edges are refined otherwise.
+bool supports(const stage::PoseRefine::Problem& p, const Device&) {
+  return p.planes == 1 || p.planes == color_planes;
+}
+
 constexpr Variant<stage::PoseRefine> table[] = {
     {{.name = "pose_refine",
       .backend = Backend::cuda,
-      .features = {Feature::u8, Feature::contrast}},
-     {.launch = launch, .workspace = workspace, .plan = TemplateSystem<PoseRefining>::make}},
+      .features = {Feature::u8, Feature::contrast, Feature::planes}},
+     {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace

@@ -14,10 +14,53 @@
 
 namespace xcorr::cuda {
 
+/// The equations of all steps but for their right side. Of several planes the offsets, of which
+/// each has its own, are taken out before they are added.
+template <int planes>
+struct PoseRefineSystemOf : PoseRefineSystem {
+  PoseRefineMatrix of_planes[planes];
+
+  XCORR_HD void set_matrix(const PoseRefineMatrix (&matrices)[planes]) {
+    matrix.clear();
+    for (int plane = 0; plane < planes; ++plane) {
+      of_planes[plane] = matrices[plane];
+      matrix.add(without_offset(matrices[plane]));
+    }
+  }
+  XCORR_HD PoseRefineRight right(const PoseRefineRight (&rights)[planes]) const {
+    PoseRefineRight sums;
+    sums.clear();
+    for (int plane = 0; plane < planes; ++plane)
+      sums.add(without_offset(rights[plane], of_planes[plane]));
+    return sums;
+  }
+};
+template <>
+struct PoseRefineSystemOf<1> : PoseRefineSystem {
+  XCORR_HD void set_matrix(const PoseRefineMatrix (&matrices)[1]) { matrix = matrices[0]; }
+  XCORR_HD const PoseRefineRight& right(const PoseRefineRight (&rights)[1]) const {
+    return rights[0];
+  }
+};
+
+/// The frame's planes, or of each the same part.
+template <class Pixel>
+struct PoseRefinePlanes {
+  PoseRefineFrame<Pixel> first;
+  std::int64_t plane;  ///< bytes from one to the next
+
+  __device__ PoseRefineFrame<Pixel> of(int index) const {
+    PoseRefineFrame<Pixel> frame = first;
+    frame.rows = row_of<Pixel>(first.rows, plane, index);
+    return frame;
+  }
+};
+
 /// T: of the frame's pixels. Sum: in which a thread adds up the right side.
-template <class T, class Sum>
+template <class T, class Sum, int planes_ = 1>
 struct PoseRefine {
-  static constexpr int threads = 512, warps = threads / 32;
+  static constexpr int threads = 512, warps = threads / 32, planes = planes_;
+  using System = PoseRefineSystemOf<planes>;
 
   /// Which of the blocks that share the pixels this one is.
   struct Share {
@@ -28,13 +71,15 @@ struct PoseRefine {
     }
   };
 
-  /// Gives the sums over this block's share to put(number, sum), called by all lanes of a warp.
+  /// Gives a plane's sums over this block's share to put(number, sum), called by all lanes of a
+  /// warp.
   template <class Put>
   __device__ static void add_matrix(const stage::PoseRefine::Problem& p,
-                                    const stage::PoseRefine::Buffers& b, Share share, Put put) {
+                                    const stage::PoseRefine::Buffers& b, int plane, Share share,
+                                    Put put) {
     PoseRefineMatrix sums;
     sums.clear();
-    for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
+    for_pixels(p, b, plane, share, [&](int x, int y, const SmoothedPixel& pixel) {
       sums.add_pixel(p.equation<T>(x, y, pixel));
     });
     add_up(sums, put);
@@ -43,13 +88,14 @@ struct PoseRefine {
   /// Of the frame at a pose, likewise.
   template <class Put>
   __device__ static void add_right(const stage::PoseRefine::Problem& p,
-                                   const stage::PoseRefine::Buffers& b, Share share,
-                                   const PoseRefineFrame<T>& frame, const PoseRefineMap& map,
+                                   const stage::PoseRefine::Buffers& b, int plane, Share share,
+                                   const PoseRefinePlanes<T>& frame, const PoseRefineMap& map,
                                    Put put) {
+    const PoseRefineFrame<T> pixels = frame.of(plane);
     PoseRefineRightOf<Sum> sums;
     sums.clear();
-    for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
-      p.add(map, frame, x, y, pixel, ReadFour<T>(), sums);
+    for_pixels(p, b, plane, share, [&](int x, int y, const SmoothedPixel& pixel) {
+      p.add(map, pixels, x, y, pixel, ReadFour<T>(), sums);
     });
     add_up(sums, put);
   }
@@ -74,16 +120,15 @@ struct PoseRefine {
   }
 
   /// Of the poses that fall to this block's cluster.
-  /// \param frame_at  the frame, or of it what steps from a pose read, by all threads of the block
+  /// \param frame_at  PoseRefinePlanes of what steps from a pose read, by all threads of the block
   template <class FrameAt>
   __device__ static void take_all_steps(const stage::PoseRefine::Problem& p,
                                         const stage::PoseRefine::Buffers& b,
-                                        const PoseRefineSystem* system_of_template,
-                                        FrameAt frame_at) {
+                                        const System* system_of_template, FrameAt frame_at) {
     // Of a step, and of the one before, which another block may still read.
-    __shared__ PoseRefineRight rights[2][most_cluster];
-    __shared__ PoseRefineSystem system;
-    __shared__ PoseRefineRight right;
+    __shared__ PoseRefineRight rights[2][planes][most_cluster];
+    __shared__ System system;
+    __shared__ PoseRefineRight sums[planes];
     __shared__ PoseRefineMap map;
     const Cluster cluster;
     const Share share{cluster.rank, cluster.size};
@@ -97,19 +142,22 @@ struct PoseRefine {
       }
       PoseRefineSteps steps(b.starts[i], p.freedom, p.radius());  // of thread 0
       if (threadIdx.x == 0) map = PoseRefineMap(steps.pose());
-      const PoseRefineFrame<T> frame = frame_at(b.starts[i]);
+      const PoseRefinePlanes<T> frame = frame_at(b.starts[i]);
       __syncthreads();
       for (int step = 0; step < PoseRefineSteps::most; ++step) {
         auto& parts = rights[turn++ % 2];
-        add_right(p, b, share, frame, map, to_all(cluster, parts));
+        XCORR_ROLL
+        for (int plane = 0; plane < planes; ++plane)
+          add_right(p, b, plane, share, frame, map, to_all(cluster, parts[plane]));
         cluster.sync();
         bool goes_on = false;
         if (threadIdx.x < 32) {  // each block takes the same step
-          add_parts(cluster, parts, right);
+          for (int plane = 0; plane < planes; ++plane)
+            add_parts(cluster, parts[plane], sums[plane]);
           __syncwarp();
         }
         if (threadIdx.x == 0) {
-          goes_on = steps.step(system, right);
+          goes_on = steps.step(system, system.right(sums));
           map = PoseRefineMap(steps.pose());
         }
         if (!__syncthreads_or(goes_on)) break;
@@ -122,7 +170,7 @@ struct PoseRefine {
   static constexpr int most_cluster = 8;
 
   /// By all threads of the block.
-  __device__ static void copy(const PoseRefineSystem& from, PoseRefineSystem& to) {
+  __device__ static void copy(const System& from, System& to) {
     using Word = std::uint64_t;
     static_assert(sizeof to % sizeof(Word) == 0);
     for (unsigned i = threadIdx.x; i < sizeof to / sizeof(Word); i += threads)
@@ -147,13 +195,15 @@ struct PoseRefine {
     all.of[k] = sum;
   }
 
-  /// Calls visit(x, y, smoothed pixel) for the pixels of this thread that take part.
+  /// Calls visit(x, y, smoothed pixel) for the pixels of this thread that take part in a plane.
   template <class Visit>
   __device__ static void for_pixels(const stage::PoseRefine::Problem& p,
-                                    const stage::PoseRefine::Buffers& b, Share share, Visit visit) {
+                                    const stage::PoseRefine::Buffers& b, int plane, Share share,
+                                    Visit visit) {
+    const SmoothedPixel* const smoothed = b.smoothed + plane * p.size.area();
     for_tiles(p.size, share.index * warps + threadIdx.x / 32, share.count * warps,
               [&](int x, int y) {
-                const SmoothedPixel pixel = b.smoothed[y * p.size.width + x];
+                const SmoothedPixel pixel = smoothed[y * p.size.width + x];
                 if (pixel.counts) visit(x, y, pixel);
               });
   }
@@ -167,6 +217,7 @@ struct PoseRefine {
     __syncthreads();
     for (int k = warp; k < count; k += warps)
       put(k, warp_sum(lane < warps ? double(partial[lane][k]) : 0));
+    if (planes > 1) __syncthreads();  // the next plane overwrites what is shared
   }
 };
 

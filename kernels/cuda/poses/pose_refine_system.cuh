@@ -17,21 +17,24 @@ __device__ auto to_global(Sums& sums) {
   };
 }
 
-/// The sums of the blocks that share them; true in the last of them, which has all.
-template <class Sums>
-__device__ bool add_parts(const Sums* parts, unsigned* block_counter, Sums& all) {
+/// The sums of each plane of the blocks that share them, plane by plane; true in the last of them,
+/// which has all.
+template <class Sums, int planes>
+__device__ bool add_parts(const Sums* parts, unsigned* block_counter, Sums (&all)[planes]) {
   __syncthreads();
   if (!is_last_block(block_counter, gridDim.x)) return false;
   // Some lanes a sum, so that more loads are in flight together.
   constexpr int lanes = 16;
-  for (int k = threadIdx.x / lanes; k < Sums::count; k += blockDim.x / lanes) {
+  for (int i = threadIdx.x / lanes; i < planes * Sums::count; i += blockDim.x / lanes) {
+    const int plane = i / Sums::count, k = i % Sums::count;
+    const Sums* const of_plane = parts + plane * gridDim.x;
     double sum = 0;
 #pragma unroll 4
     for (int part = threadIdx.x % lanes; part < static_cast<int>(gridDim.x); part += lanes)
-      sum += __ldcg(&parts[part].of[k]);
+      sum += __ldcg(&of_plane[part].of[k]);
     const unsigned together = ((1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
     for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(together, sum, step);
-    if (threadIdx.x % lanes == 0) all.of[k] = sum;
+    if (threadIdx.x % lanes == 0) all[plane].of[k] = sum;
   }
   __syncthreads();
   return true;
@@ -42,11 +45,19 @@ __device__ bool add_parts(const Sums* parts, unsigned* block_counter, Sums& all)
 template <class PoseRefining>
 __global__ void __launch_bounds__(PoseRefining::threads, 1)
     pose_refine_system(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b,
-                       PoseRefineMatrix* matrices, unsigned* block_counter, PoseRefineSystem* to) {
-  __shared__ PoseRefineSystem system;
+                       PoseRefineMatrix* matrices, unsigned* block_counter,
+                       typename PoseRefining::System* to) {
+  constexpr int planes = PoseRefining::planes;
+  __shared__ typename PoseRefining::System system;
+  __shared__ PoseRefineMatrix sums[planes];
   wait_for_previous();
-  PoseRefining::add_matrix(p, b, PoseRefining::Share::of_grid(), to_global(matrices[blockIdx.x]));
-  if (!add_parts(matrices, block_counter, system.matrix)) return;
+  XCORR_ROLL
+  for (int plane = 0; plane < planes; ++plane)
+    PoseRefining::add_matrix(p, b, plane, PoseRefining::Share::of_grid(),
+                             to_global(matrices[plane * gridDim.x + blockIdx.x]));
+  if (!add_parts(matrices, block_counter, sums)) return;
+  if (threadIdx.x == 0) system.set_matrix(sums);
+  __syncthreads();
   PoseRefining::invert(p, system);
   __syncthreads();
   if (threadIdx.x == 0) *to = system;
@@ -55,11 +66,13 @@ __global__ void __launch_bounds__(PoseRefining::threads, 1)
 template <class PoseRefining>
 class TemplateSystem final : public PlanState {
  public:
+  using System = typename PoseRefining::System;
+
   static Result<std::unique_ptr<PlanState>> make(const stage::PoseRefine::Problem& p,
                                                  const Device& device) {
-    auto block =
-        Block::make(Backend::cuda, sizeof(PoseRefineSystem) +
-                                       PoseRefining::blocks(p.size) * sizeof(PoseRefineMatrix));
+    auto block = Block::make(Backend::cuda, sizeof(System) + PoseRefining::planes *
+                                                                 PoseRefining::blocks(p.size) *
+                                                                 sizeof(PoseRefineMatrix));
     if (!block.ok()) return block.status();
     auto block_counters = BlockCounters::make(1 + p.count);
     if (!block_counters.ok()) return block_counters.status();
@@ -76,7 +89,7 @@ class TemplateSystem final : public PlanState {
                          stream, problem_, b, reinterpret_cast<PoseRefineMatrix*>(system() + 1),
                          counters(), system());
   }
-  PoseRefineSystem* system() const { return block_.as<PoseRefineSystem>(); }
+  System* system() const { return block_.as<System>(); }
   /// Of the poses.
   unsigned* block_counters() const { return counters() + 1; }
 

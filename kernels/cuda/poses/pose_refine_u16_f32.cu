@@ -13,10 +13,11 @@ using PoseRefining = PoseRefine<T, double>;
 template <class T>
 __global__ void __launch_bounds__(PoseRefining<T>::threads)
     pose_refine_u16_f32(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b,
-                        const PoseRefineSystem* system) {
+                        const PoseRefineSystemOf<1>* system) {
   wait_for_previous();
-  PoseRefining<T>::take_all_steps(p, b, system,
-                                  [&](const RefinedPose&) { return p.pixels<T>(b.frame); });
+  PoseRefining<T>::take_all_steps(p, b, system, [&](const RefinedPose&) {
+    return PoseRefinePlanes<T>{p.pixels<T>(b.frame), p.plane};
+  });
 }
 
 template <class T>

@@ -36,13 +36,13 @@ enum class MatchOn : std::uint8_t {
   luma,
   /// Its three planes, see MatrixView::color. A score is OpenCV's for three channels: sums are over
   /// all planes, means of each. A gray template has its gray in all of them; a frame must have
-  /// colour. At most a third of max_template_pixels. Poses on the CPU only; on a GPU of u8.
+  /// colour. At most a third of max_template_pixels. On a GPU of u8.
   color,
   /// The directions of its edges. A score is the mean cosine of the angle between the template's
   /// gradients and the frame's, over the template's edges, 0 where the frame has none: 1 for an
   /// exact copy, whatever its brightness and contrast, and the visible share of what is partly
   /// hidden. `method` does not matter; with Polarity::either angles are doubled, so that each edge
-  /// may have either contrast (peaks are then never `inverted`). Of u8; poses on the CPU only.
+  /// may have either contrast (peaks are then never `inverted`). Of u8.
   edges,
   /// The same of the three planes of a picture that has them: at each pixel the longest of their
   /// gradients, so what differs from its ground in hue alone has edges, too. A gray template has

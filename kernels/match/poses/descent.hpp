@@ -9,6 +9,7 @@
 
 #include "match/plan.hpp"
 #include "match/poses/template.hpp"
+#include "stages/poses/edge_refine.hpp"
 #include "stages/poses/pose_refine.hpp"
 #include "stages/poses/prune_candidates.hpp"
 
@@ -124,7 +125,9 @@ class PoseDescent {
   /// From the level below the top to level 0, where there are several.
   std::vector<Step<stage::LocalRescore>> local_rescores_;
   std::vector<Step<stage::PruneCandidates>> prunings_;
+  /// On edges the second.
   Step<stage::PoseRefine> pose_refine_;
+  Step<stage::EdgeRefine> edge_refine_;
   Step<stage::LocalRescore> last_rescore_;
   int most_ = 1;  ///< candidates at the end
   TemplateResults found_at_top_ = {};

@@ -92,10 +92,6 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream) {
   if (Status s = check(bank, settings); !s.ok()) return s;
-  if (settings.match_on == MatchOn::color && device.backend == Backend::cuda)
-    return Status(Code::unsupported, "poses in colour are searched by the CPU only");
-  if (is_on_edges(settings.match_on) && device.backend == Backend::cuda)
-    return Status(Code::unsupported, "poses on edges are searched by the CPU only");
   if (settings.overhang > 0 && device.backend == Backend::cuda)
     return Status(Code::unsupported,
                   "poses that stick out of the frame are searched by the CPU only");

@@ -130,12 +130,14 @@ Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
   std::vector<std::uint8_t> mask = t.mask;
   for (int level = 0; masking_ && level < pyramid_.halvings; ++level)
     append_halved(mask, pyramid_, level);
-  const std::vector<std::uint8_t> counted =
-      inset_mask(t.mask, t.size, edge_rule_ ? edge_radius : pose_refine_inset);
-  aligned_pixels_ = std::ssize(counted) - std::ranges::count(counted, 0);
+  counts_ = inset_mask(t.mask, t.size, edge_rule_ ? edge_radius : pose_refine_inset);
+  aligned_pixels_ = std::ssize(counts_) - std::ranges::count(counts_, 0);
   if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
-  if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
+  if (Status s = upload(backend, counted_, counts_.data(), counts_.size(), stream); !s.ok())
     return s;
+  if (edge_rule_)
+    if (Status s = points_.provide(backend, 2 * EdgePoints::most * sizeof(EdgePoint)); !s.ok())
+      return s;
   if (Status s = pixels_.provide(backend, source_planes() * pyramid_.area() * element()); !s.ok())
     return s;
   return smoothed_.provide(backend, source_planes() * t.size.area() * sizeof(SmoothedPixel));
@@ -145,11 +147,25 @@ Status PoseTemplate::load(const MatrixView& picture, Stream stream) {
   for (int plane = 0; plane < source_planes(); ++plane)
     if (Status s = load_plane(plane, plane_of(picture, plane, source_planes()), stream); !s.ok())
       return s;
-  if (edge_rule_)
-    edge_points_ =
-        EdgePoints({pixels(), pyramid_.size.width, pyramid_.size, edge_sources_, pyramid_.area()},
-                   counted_.as<std::uint8_t>(), *edge_rule_);
-  return {};
+  return edge_rule_ ? load_points(stream) : Status();
+}
+
+Status PoseTemplate::load_points(Stream stream) {
+  const Runtime& device = runtime(device_.backend);
+  const std::int64_t plane = pyramid_.size.area();
+  std::vector<std::uint8_t> picture(edge_sources_ * plane);
+  for (int i = 0; i < edge_sources_; ++i)
+    if (Status s =
+            device.copy(bytes_copy(&picture[i * plane], pixels() + i * pyramid_.area(), plane),
+                        Memory::device, Memory::host, stream);
+        !s.ok())
+      return s;
+  if (Status s = device.wait(stream); !s.ok()) return s;
+  edge_points_ = edge_points_of(picture, edge_sources_, pyramid_.size, counts_, *edge_rule_);
+  const std::vector<EdgePoint>& points = edge_points_.points;
+  if (points.empty()) return {};
+  return device.copy(bytes_copy(points_.data(), points.data(), points.size() * sizeof points[0]),
+                     Memory::host, Memory::device, stream);
 }
 
 Status PoseTemplate::load_plane(int plane, const MatrixView& pixels, Stream stream) {

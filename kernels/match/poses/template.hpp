@@ -12,7 +12,7 @@
 
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
-#include "match/poses/edge_refine.hpp"
+#include "match/poses/edge_points.hpp"
 #include "match/poses/grid.hpp"
 #include "stages/poses/pyramid_down.hpp"
 #include "stages/poses/smooth.hpp"
@@ -93,8 +93,9 @@ class PoseTemplate {
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
   const Masking& masking() const { return masking_; }
   const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
-  /// Of edges, in place of smoothed pixels.
+  /// Of edges, in place of smoothed pixels: on the host, and where the stage reads them.
   const EdgePoints& edge_points() const { return edge_points_; }
+  const EdgePoint* points() const { return points_.as<EdgePoint>(); }
 
  private:
   /// Images on the device, each of the size `most`: of all of them the first plane, then the next.
@@ -134,6 +135,8 @@ class PoseTemplate {
   /// How many there are of the template itself.
   int source_planes() const { return edge_rule_ ? edge_sources_ : planes_; }
   Status load_plane(int plane, const MatrixView& pixels, Stream stream);
+  /// Waits for the pixels of all planes, and finds their edges.
+  Status load_points(Stream stream);
   /// Of the template, that making the images of the top level takes.
   static double samples_of(const PoseGrid& grid);
   /// More would take a CPU many seconds.
@@ -218,7 +221,8 @@ class PoseTemplate {
   const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
   const Variant<stage::WarpTemplate>* warp_template_ = nullptr;
   const Variant<stage::Smooth>* smooth_ = nullptr;
-  Block pixels_, mask_, smoothed_, counted_;
+  std::vector<std::uint8_t> counts_;  ///< the same as counted_
+  Block pixels_, mask_, smoothed_, counted_, points_;
   std::vector<TopScale> top_;
   std::shared_ptr<const TemplatePixels> live_;  ///< null for templates that do not change
   std::uint64_t version_ = 0;                   ///< of it, that is loaded

@@ -109,7 +109,7 @@ struct LocalRescore {
   static void arguments(const Problem& p, Visit visit) {
     visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, p.plane, p.planes));
     visit("pyramid", &Buffers::pixels,
-          elements(p.type, (p.edges.made ? 1 : p.planes) * p.pyramid.area()));
+          elements(p.type, (p.edges.made ? p.edges.sources : p.planes) * p.pyramid.area()));
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));

@@ -18,7 +18,9 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
     const Case& c = scenario.test;
     // A method and a level a case, so that each gets its share.
     const int which = c.left.width + c.right.height;
-    const auto method = xcorr::methods()[which % xcorr::methods().size()].method;
+    const bool on_edges = c.planes == xcorr::edge_planes;
+    const auto method = on_edges ? xcorr::Method::orientation
+                                 : xcorr::methods()[which % xcorr::methods().size()].method;
     const bool refined = which % 4 == 3;
     const int level = refined ? 0 : which % 4;
     const xcorr::PoseGrid grid = scored_grid(c, refined);
@@ -35,10 +37,13 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
             {xcorr::info(method).centred ? c.polarity : xcorr::Polarity::same, c.min_contrast},
             c.type,
             c.planes,
-            scenario.problem.correlate.left_plane};
+            scenario.problem.correlate.left_plane,
+            -1,
+            warp_edges(c, level)};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set_pyramids(scenario, scenario.test.planes);
+    const xcorr::WarpEdges edges = warp_edges(scenario.test, 0);
+    set_pyramids(scenario, edges.made ? edges.sources : scenario.test.planes);
     set_frame(scenario, scenario.test.planes);
     const Problem p = problem(scenario);
     const xcorr::PoseGrid grid = scored_grid(scenario.test, p.refined);

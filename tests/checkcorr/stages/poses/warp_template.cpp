@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage warp_template: images, masks and sums, of integers bit for bit; an upright image of
-// full size is the template itself.
+// full size is the template itself. Of cases of two planes edges are made, of one level.
 #include "posed.hpp"
 
 namespace checkcorr {
@@ -49,6 +49,7 @@ class WarpTemplateTest final : public StageTest<xcorr::stage::WarpTemplate> {
     for (std::size_t i = 0; i < expected.size(); ++i)
       comparison.value([&] { return "images[" + std::to_string(i) + ']'; }, expected[i], actual[i],
                        bound);
+    if (p.edges.made) return;
     const auto pixels = first_template<T>(t.scenario);
     const auto mask = view<std::uint8_t>(t.scenario.values, "mask");
     for (std::size_t i = 0; i < pixels.size(); ++i)

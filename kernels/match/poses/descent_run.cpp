@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A frame's way down.
+#include "match/poses/descent.hpp"
+
+namespace xcorr {
+
+template <class Stage>
+Status PoseDescent::Step<Stage>::launch(const Device& device, typename Stage::Buffers& buffers,
+                                        Stream stream) {
+  buffers.workspace = workspace.data();
+  buffers.stream = stream;
+  return variant->launch(problem, device, buffers, state.get());
+}
+
+std::size_t PoseDescent::result_bytes() const {
+  return most_ * (sizeof(PoseCandidate) + sizeof(PoseRefinement) + sizeof(RescoredPlace)) +
+         sizeof(std::int32_t);
+}
+
+PoseDescent::Results PoseDescent::results_in(const Block& block) const {
+  auto* candidates = block.as<PoseCandidate>();
+  auto* refinements = reinterpret_cast<PoseRefinement*>(candidates + most_);
+  auto* rescored = reinterpret_cast<RescoredPlace*>(refinements + most_);
+  return {{candidates, reinterpret_cast<std::int32_t*>(rescored + most_)}, refinements, rescored};
+}
+
+stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLevel& frame,
+                                                                const PoseTemplate& templ,
+                                                                const Tables& tables,
+                                                                const List& list) const {
+  return {{},
+          frame.rows.data,
+          templ.pixels(),
+          templ.mask(),
+          tables.angles.as<AngleStep>(),
+          tables.inverse_scales.as<std::int32_t>(),
+          list.candidates,
+          list.count,
+          nullptr,
+          found_.as<RescoredPlace>()};
+}
+
+Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream) {
+  const double least = least_similarity(templ, threshold, templ.grid().top());
+  const auto& [peaks, peak_counts, best, searched] = found_at_top_;
+  const auto* sources = sources_.as<stage::CollectCandidates::Source>();
+  if (best) {
+    select_candidates_.problem.choice.least = least;
+    stage::SelectCandidates::Buffers listed{
+        {}, best, searched, sources, lists_[0].candidates, lists_[0].count};
+    return select_candidates_.launch(device_, listed, stream);
+  }
+  collect_candidates_.problem.choice.least = least;
+  stage::CollectCandidates::Buffers collected{{},
+                                              peaks,
+                                              peak_counts,
+                                              sources,
+                                              lists_[0].candidates,
+                                              lists_[0].count,
+                                              starts_.as<RefinedPose>(),
+                                              tables_.angles.as<AngleStep>(),
+                                              tables_.inverse_scales.as<std::int32_t>()};
+  return collect_candidates_.launch(device_, collected, stream);
+}
+
+Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
+                                    std::span<const PyramidLevel> pyramid, double threshold,
+                                    Stream stream) {
+  if (Status s = enqueue_collection(templ, threshold, stream); !s.ok()) return s;
+  for (std::size_t i = 0; i < prunings_.size(); ++i) {
+    const int level = prunings_[i].problem.level;
+    const PyramidLevel& frame = pyramid[level];
+    local_rescores_[i].problem.pitch = frame.rows.pitch;
+    local_rescores_[i].problem.plane = frame.rows.plane;
+    stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, tables_, lists_[i]);
+    if (Status s = local_rescores_[i].launch(device_, rescored, stream); !s.ok()) return s;
+    prunings_[i].problem.choice.least = least_similarity(templ, threshold, level);
+    stage::PruneCandidates::Buffers pruned{{},
+                                           lists_[i].candidates,
+                                           lists_[i].count,
+                                           found_.as<RescoredPlace>(),
+                                           tables_.angles.as<AngleStep>(),
+                                           tables_.inverse_scales.as<std::int32_t>(),
+                                           lists_[i + 1].candidates,
+                                           lists_[i + 1].count,
+                                           starts_.as<RefinedPose>()};
+    if (Status s = prunings_[i].launch(device_, pruned, stream); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status PoseDescent::enqueue_refinement(const PoseTemplate& templ, const PyramidLevel& frame,
+                                       const Rows& pixels, Stream stream) {
+  const Results results = results_in(results_);
+  if (templ.edges(0).made) {
+    const EdgePoints& edges = templ.edge_points();
+    stage::EdgeRefine::Problem& problem = edge_refine_.problem;
+    problem.pitch = pixels.pitch;
+    problem.plane = pixels.plane;
+    problem.farthest = edges.farthest;
+    problem.least_found = edges.least_found;
+    problem.points = static_cast<int>(edges.points.size());
+    stage::EdgeRefine::Buffers refined{
+        {}, pixels.data, templ.points(), starts_.as<RefinedPose>(), results.refinements};
+    return edge_refine_.launch(device_, refined, stream);
+  }
+  pose_refine_.problem.pitch = frame.rows.pitch;
+  pose_refine_.problem.plane = frame.rows.plane;
+  stage::PoseRefine::Buffers refined{
+      {}, frame.rows.data, templ.smoothed(), starts_.as<RefinedPose>(), results.refinements};
+  return pose_refine_.launch(device_, refined, stream);
+}
+
+Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
+                            const Rows& pixels, double threshold, Stream stream) {
+  if (templ.is_live())
+    if (Status s = set_template(templ, stream); !s.ok()) return s;
+  if (Status s = enqueue_choices(templ, pyramid, threshold, stream); !s.ok()) return s;
+  const PyramidLevel& frame = pyramid[0];
+  const Results results = results_in(results_);
+  if (Status s = enqueue_refinement(templ, frame, pixels, stream); !s.ok()) return s;
+  last_rescore_.problem.pitch = frame.rows.pitch;
+  last_rescore_.problem.plane = frame.rows.plane;
+  stage::LocalRescore::Buffers rescored =
+      local_rescore_buffers(frame, templ, score_tables_, results.list);
+  rescored.refinements = results.refinements;
+  rescored.found = results.rescored;
+  if (Status s = last_rescore_.launch(device_, rescored, stream); !s.ok()) return s;
+  return runtime(device_.backend)
+      .copy(bytes_copy(host_results_.data(), results_.data(), result_bytes()), Memory::device,
+            Memory::host, stream);
+}
+
+std::vector<PoseDescent::End> PoseDescent::ends() const {
+  const Results results = results_in(host_results_);
+  std::vector<End> ends;
+  for (int i = 0; i < *results.list.count; ++i)
+    ends.push_back({results.list.candidates[i], results.refinements[i], results.rescored[i]});
+  return ends;
+}
+
+}  // namespace xcorr

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage edge_refine: poses near the true ones -> the poses between those of the search grid at
+// which the frame's edges fit the template's best. Each point of the template's edges is sought in
+// the frame across its edge, where the gradient is longest, and the pose follows from these
+// distances by least squares. What is hidden or lit otherwise has no part in it.
+#pragma once
+
+#include "stages/common/least_squares.hpp"
+#include "stages/common/stage.hpp"
+#include "stages/image/edges.hpp"
+#include "stages/poses/pose_refine_system.hpp"
+#include "stages/poses/refined_pose.hpp"
+
+namespace xcorr {
+
+/// Of an edge of a template.
+struct EdgePoint {
+  float u, v;          ///< from the template's centre
+  float across, down;  ///< the direction of its gradient, of length 1
+};
+
+/// A gradient, in edge_unit.
+struct EdgeVector {
+  float x, y;
+
+  XCORR_HD float dot(const EdgeVector& other) const { return x * other.x + y * other.y; }
+};
+
+/// The longest of the gradients of a pixel's planes.
+struct LongestGradient {
+  int x = 0, y = 0, square = -1;
+
+  XCORR_HD void take(int across, int down) {
+    const int other = across * across + down * down;
+    if (!takes_over(other, square)) return;
+    x = across;
+    y = down;
+    square = other;
+  }
+  XCORR_HD EdgeVector vector() const { return {static_cast<float>(x), static_cast<float>(y)}; }
+};
+
+/// The gradients of a part of an image between pixels, from those of its pixels.
+/// \tparam At  the gradient at (x, y) of the part
+template <class At>
+class EdgeGradients {
+ public:
+  XCORR_HD EdgeGradients(const Rect& part, At at) : part_(part), at_(at) {}
+
+  /// False: it is outside.
+  XCORR_HD bool between(float x, float y, EdgeVector& to) const {
+    x -= static_cast<float>(part_.x);
+    y -= static_cast<float>(part_.y);
+    // Not so where one of them is not a number.
+    if (!(x >= 0 && y >= 0 && x < static_cast<float>(part_.width - 1) &&
+          y < static_cast<float>(part_.height - 1)))
+      return false;
+    const int left = static_cast<int>(x), top = static_cast<int>(y);
+    const float u = x - static_cast<float>(left), v = y - static_cast<float>(top);
+    const auto mixed = [](const EdgeVector& a, const EdgeVector& b, float share) {
+      return EdgeVector{a.x + share * (b.x - a.x), a.y + share * (b.y - a.y)};
+    };
+    to = mixed(mixed(at_(left, top), at_(left + 1, top), u),
+               mixed(at_(left, top + 1), at_(left + 1, top + 1), u), v);
+    return true;
+  }
+
+  /// How far across an edge it is, to either side up to `reach` pixels: where the gradient along
+  /// `normal` is longest. False: that is no edge of the same direction.
+  XCORR_HD bool edge_across(float x, float y, const EdgeVector& normal, int reach,
+                            const EdgeRule& rule, float& distance) const {
+    // The cosine of the angle between two gradients of one edge.
+    constexpr float least_cosine = 0.8F;
+    EdgeVector here;
+    int best = 0;
+    float before = 0, top = 0, after = 0;  // round the longest
+    float previous = 0, current = 0;
+    for (int i = 0; i < 2 * reach + 3; ++i) {
+      const auto s = static_cast<float>(i - reach - 1);
+      if (!between(x + s * normal.x, y + s * normal.y, here)) return false;
+      const float length = here.dot(normal);
+      const float next = rule.doubled ? fabsf(length) : rule.inverted ? -length : length;
+      if (i == 2 || (i > 2 && current > top)) {
+        best = i - 1;
+        before = previous;
+        top = current;
+        after = next;
+      }
+      previous = current;
+      current = next;
+    }
+    if (!(top >= before && top >= after && top > 0)) return false;
+    const float bend = before - 2 * top + after;
+    float part = bend < 0 ? 0.5F * (before - after) / bend : 0;
+    part = part < -0.5F ? -0.5F : part > 0.5F ? 0.5F : part;
+    const float s = static_cast<float>(best - reach - 1) + part;
+    if (!between(x + s * normal.x, y + s * normal.y, here)) return false;
+    const float square = here.dot(here), length = here.dot(normal);
+    if (square < static_cast<float>(rule.least) ||
+        length * length < least_cosine * least_cosine * square)
+      return false;
+    distance = s;
+    return true;
+  }
+
+ private:
+  Rect part_;
+  At at_;
+};
+
+/// Sums of the equations  row . (place, angle, size) = distance.
+struct EdgeEquations {
+  static constexpr int unknowns = 4, count = unknowns * (unknowns + 1) / 2 + unknowns + 1;
+  double of[count] = {};  ///< the lower half of the matrix, the right side, how many there are
+
+  XCORR_HD void add(const double (&row)[unknowns], double distance, double weight) {
+    int k = 0;
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i) {
+      XCORR_UNROLL
+      for (int j = 0; j <= i; ++j) of[k++] += weight * row[i] * row[j];
+    }
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i) of[k++] += weight * row[i] * distance;
+    of[k] += 1;
+  }
+  XCORR_HD double found() const { return of[count - 1]; }
+  /// Damped, the matrix is positive definite.
+  XCORR_HD void solve(const PoseRefineFreedom& freedom, double (&solution)[unknowns]) const {
+    // In directions in which edges say nothing a pose stays, by that share of what they may say.
+    constexpr double damping = 1e-3;
+    double lower[unknowns][unknowns] = {}, most = 0;
+    int k = 0;
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i) {
+      XCORR_UNROLL
+      for (int j = 0; j <= i; ++j, ++k) {
+        if (i == j && of[k] > most) most = of[k];
+        if (freedom.is_free(i) && freedom.is_free(j)) lower[i][j] = of[k];
+      }
+    }
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i, ++k) {
+      lower[i][i] += freedom.is_free(i) ? damping * most : 1;
+      solution[i] = freedom.is_free(i) ? of[k] : 0;
+    }
+    solve_least_squares(lower, solution);
+  }
+};
+
+/// The steps of one pose.
+class EdgeRefineSteps {
+ public:
+  static constexpr int count = 6;
+
+  /// Each step seeks the frame's edge so far across the template's, in pixels; an edge has no
+  /// weight from `none` on: what is farther away is more likely another edge.
+  struct Step {
+    int reach;
+    double none;
+  };
+  XCORR_HD static Step step(int i) {
+    return i == 0   ? Step{2, 3}
+           : i == 1 ? Step{2, 2.5}
+           : i == 2 ? Step{1, 2}
+           : i == 3 ? Step{1, 1}
+                    : Step{1, 0.7};
+  }
+
+  /// \param radius  of the template, in its pixels
+  XCORR_HD EdgeRefineSteps(const RefinedPose& start, double radius)
+      : start_(start),
+        pose_(start),
+        radius_(radius),
+        first_(atan2(start.sine, start.cosine)),
+        angle_(first_) {}
+
+  XCORR_HD const RefinedPose& pose() const { return pose_; }
+
+  /// The part of the frame that steps from there may read. `farthest`: point of the template.
+  XCORR_HD static Rect around(const RefinedPose& start, double farthest) {
+    constexpr double farthest_reach = 2, rest = 2;  // of step(0), and what a gradient is mixed of
+    const double reach =
+        farthest * start.scale + farthest_place + farthest_turn + farthest_reach + rest;
+    const auto whole = [](double value) {
+      return static_cast<int>(floor(value < -1e6 ? -1e6 : value > 1e6 ? 1e6 : value));
+    };
+    const int side = 2 * whole(reach) + 2;
+    return {whole(start.x - reach), whole(start.y - reach), side, side};
+  }
+
+  /// Adds what a point says at pose(), if it is found in the frame.
+  template <class Gradients>
+  XCORR_HD void add(const EdgePoint& point, const Gradients& gradients, const Step& step,
+                    const EdgeRule& rule, EdgeEquations& sums) const {
+    const double across = pose_.scale * pose_.cosine, down = pose_.scale * pose_.sine;
+    const double radius = radius_ * pose_.scale;
+    const double x = across * point.u + down * point.v, y = across * point.v - down * point.u;
+    const double normal_x = pose_.cosine * point.across + pose_.sine * point.down,
+                 normal_y = pose_.cosine * point.down - pose_.sine * point.across;
+    float distance;
+    if (!gradients.edge_across(static_cast<float>(pose_.x + x), static_cast<float>(pose_.y + y),
+                               {static_cast<float>(normal_x), static_cast<float>(normal_y)},
+                               step.reach, rule, distance))
+      return;
+    const double share = distance / step.none, square = 1 - share * share,
+                 rest = square > 0 ? square : 0;  // Tukey's
+    sums.add({normal_x, normal_y, (normal_x * y - normal_y * x) / radius,
+              (normal_x * x + normal_y * y) / radius},
+             distance, rest * rest);
+  }
+
+  /// Takes the sums at pose(); false: they lead away, or too few edges are found.
+  XCORR_HD bool take(const EdgeEquations& sums, double least_found,
+                     const PoseRefineFreedom& freedom) {
+    is_refined_ = sums.found() >= least_found;
+    if (!is_refined_) return false;
+    double moved[EdgeEquations::unknowns];
+    sums.solve(freedom, moved);
+    const double own = radius_ * start_.scale, growth = moved[3] / own;
+    pose_.x += moved[0];
+    pose_.y += moved[1];
+    angle_ += moved[2] / own;
+    pose_.cosine = cos(angle_);
+    pose_.sine = sin(angle_);
+    pose_.scale *= 1 + (growth < -0.1 ? -0.1 : growth > 0.1 ? 0.1 : growth);
+    is_refined_ = fabs(pose_.x - start_.x) <= farthest_place &&
+                  fabs(pose_.y - start_.y) <= farthest_place &&
+                  fabs(angle_ - first_) * own <= farthest_turn &&
+                  fabs(pose_.scale - start_.scale) * radius_ <= farthest_turn;
+    return is_refined_;
+  }
+  XCORR_HD PoseRefinement result() const { return {is_refined_ ? pose_ : start_, is_refined_}; }
+
+ private:
+  /// How far a place may be from where it began, and what is at the radius be moved: as those of
+  /// PoseRefineSteps.
+  static constexpr double farthest_place = 2, farthest_turn = 3;
+
+  RefinedPose start_, pose_;
+  double radius_, first_, angle_;
+  bool is_refined_ = false;
+};
+
+namespace stage {
+
+struct EdgeRefine {
+  static constexpr const char* name = "edge_refine";
+
+  struct Problem {
+    Size frame;
+    std::int64_t pitch = 0;  ///< bytes
+    int planes = 1;          ///< of which a pixel has the longest gradient
+    std::int64_t plane = 0;  ///< bytes from one to the next
+    EdgeRule rule = {};      ///< of the frame
+    PoseRefineFreedom freedom = {};
+    double radius = 1;       ///< of the template, in its pixels
+    double farthest = 0;     ///< of its points from its centre
+    double least_found = 0;  ///< points that must be found
+    int points = 0;
+    int count = 1;  ///< of poses
+
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::planes, planes > 1);
+    }
+    /// The gradient of a pixel; past the frame its outermost pixels go on.
+    XCORR_HD EdgeVector gradient(const std::uint8_t* image, int x, int y) const {
+      const auto inside = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
+      LongestGradient longest;
+      for (int i = 0; i < planes; ++i, image += plane) {
+        const auto at = [&](int u, int v) -> int {
+          return image[inside(y + v - gradient_radius, frame.height) * pitch +
+                       inside(x + u - gradient_radius, frame.width)];
+        };
+        const auto column = [&](int u) { return [&at, u](int v) { return at(u, v); }; };
+        longest.take(edge_slope([&](int u) { return edge_smooth(column(u)); }),
+                     edge_smooth([&](int u) { return edge_slope(column(u)); }));
+      }
+      return longest.vector();
+    }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* frame = nullptr;
+    const EdgePoint* points = nullptr;
+    const RefinedPose* starts = nullptr;  ///< of scale 0: none, and all 0 comes out
+    PoseRefinement* refinements = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.pitch, p.plane, p.planes));
+    visit("edge_points", &Buffers::points, records<EdgePoint>(p.points));
+    visit("starts", &Buffers::starts, records<RefinedPose>(p.count));
+    visit("refinements", &Buffers::refinements, records<PoseRefinement>(p.count));
+  }
+};
+
+}  // namespace stage
+}  // namespace xcorr
