@@ -65,8 +65,9 @@ class PoseDescent {
 
   /// Enqueues all of it, behind the top's search. The template is the one of make().
   /// \param pixels  of the frame, where the pyramid is of edges
+  /// \param ridges  whether poses on the template's ridges are tried, which lie far from each other
   Status enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                 const Rows& pixels, double threshold, Stream stream);
+                 const Rows& pixels, double threshold, bool ridges, Stream stream);
 
   /// Call after waiting for the stream.
   std::vector<End> ends() const;
@@ -114,7 +115,7 @@ class PoseDescent {
   Status enqueue_refinement(const PoseTemplate& templ, const PyramidLevel& frame,
                             const Rows& pixels, Stream stream);
   Status enqueue_choices(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                         double threshold, Stream stream);
+                         double threshold, bool ridges, Stream stream);
   std::size_t result_bytes() const;
   Results results_in(const Block& block) const;
 

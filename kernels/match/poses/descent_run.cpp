@@ -66,11 +66,13 @@ Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double thresho
 
 Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
                                     std::span<const PyramidLevel> pyramid, double threshold,
-                                    Stream stream) {
+                                    bool ridges, Stream stream) {
   if (Status s = enqueue_collection(templ, threshold, stream); !s.ok()) return s;
   for (std::size_t i = 0; i < prunings_.size(); ++i) {
     const int level = prunings_[i].problem.level;
     const PyramidLevel& frame = pyramid[level];
+    local_rescores_[i].problem.steps.ridge = prunings_[i].problem.steps.ridge =
+        ridges ? templ.steps_below(level).ridge : PoseRidge{};
     local_rescores_[i].problem.pitch = frame.rows.pitch;
     local_rescores_[i].problem.plane = frame.rows.plane;
     stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, tables_, lists_[i]);
@@ -113,10 +115,10 @@ Status PoseDescent::enqueue_refinement(const PoseTemplate& templ, const PyramidL
 }
 
 Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                            const Rows& pixels, double threshold, Stream stream) {
+                            const Rows& pixels, double threshold, bool ridges, Stream stream) {
   if (templ.is_live())
     if (Status s = set_template(templ, stream); !s.ok()) return s;
-  if (Status s = enqueue_choices(templ, pyramid, threshold, stream); !s.ok()) return s;
+  if (Status s = enqueue_choices(templ, pyramid, threshold, ridges, stream); !s.ok()) return s;
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);
   if (Status s = enqueue_refinement(templ, frame, pixels, stream); !s.ok()) return s;

@@ -241,7 +241,9 @@ bool PosePlan::adopt(const MatchSettings& settings) {
         PoseDescent::least_similarity(search.templ, settings.threshold, search.templ.grid().top());
     search.top.adopt(coarse);
   }
-  if (settings.threshold != settings_.threshold) recording_ = {};
+  if (settings.threshold != settings_.threshold ||
+      settings.poses.vicinity.has_value() != settings_.poses.vicinity.has_value())
+    recording_ = {};
   settings_ = settings;
   region_ = region;
   return true;
@@ -308,8 +310,8 @@ Status PosePlan::enqueue_search(Stream stream) {
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
     if (Status s = search.top.enqueue(top.rows, stream); !s.ok()) return s;
-    if (Status s =
-            search.descent.enqueue(search.templ, pyramid_, pixels_, settings_.threshold, stream);
+    if (Status s = search.descent.enqueue(search.templ, pyramid_, pixels_, settings_.threshold,
+                                          !settings_.poses.vicinity, stream);
         !s.ok())
       return s;
   }
