@@ -86,7 +86,7 @@ class Rescoring {
     }
   }
 
-  /// Adds a plane's sums over windows, likewise: a warp's share of the rows at one row of places.
+  /// Adds a plane's sums over windows, by as many: a warp's share of the rows at one row of places.
   __device__ static void compare(const Strip& strip, u32* sums) {
     const u32* image = reinterpret_cast<const u32*>(strip.image);
     const u32* mask = reinterpret_cast<const u32*>(strip.mask);

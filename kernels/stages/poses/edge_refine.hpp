@@ -170,11 +170,7 @@ class EdgeRefineSteps {
 
   /// \param radius  of the template, in its pixels
   XCORR_HD EdgeRefineSteps(const RefinedPose& start, double radius)
-      : start_(start),
-        pose_(start),
-        radius_(radius),
-        first_(atan2(start.sine, start.cosine)),
-        angle_(first_) {}
+      : start_(start), pose_(start), radius_(radius) {}
 
   XCORR_HD const RefinedPose& pose() const { return pose_; }
 
@@ -221,13 +217,11 @@ class EdgeRefineSteps {
     const double own = radius_ * start_.scale, growth = moved[3] / own;
     pose_.x += moved[0];
     pose_.y += moved[1];
-    angle_ += moved[2] / own;
-    pose_.cosine = cos(angle_);
-    pose_.sine = sin(angle_);
+    pose_.turn(moved[2] / own);
     pose_.scale *= 1 + (growth < -0.1 ? -0.1 : growth > 0.1 ? 0.1 : growth);
     is_refined_ = fabs(pose_.x - start_.x) <= farthest_place &&
-                  fabs(pose_.y - start_.y) <= farthest_place &&
-                  fabs(angle_ - first_) * own <= farthest_turn &&
+                  fabs(pose_.y - start_.y) <= farthest_place && fabs(moved[2]) <= farthest_turn &&
+                  pose_.turned_from(start_) * own <= farthest_turn &&
                   fabs(pose_.scale - start_.scale) * radius_ <= farthest_turn;
     return is_refined_;
   }
@@ -239,7 +233,7 @@ class EdgeRefineSteps {
   static constexpr double farthest_place = 2, farthest_turn = 3;
 
   RefinedPose start_, pose_;
-  double radius_, first_, angle_;
+  double radius_;
   bool is_refined_ = false;
 };
 

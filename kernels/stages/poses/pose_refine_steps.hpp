@@ -49,12 +49,12 @@ class PoseRefineSteps {
     pose_.x += pose_.cosine * found[0] + pose_.sine * found[1];
     pose_.y += pose_.cosine * found[1] - pose_.sine * found[0];
     const double radius = radius_ * start_.scale, per_radius = 1 / radius;
-    turn(found[2] * per_radius);
+    pose_.turn(found[2] * per_radius);
     pose_.scale += pose_.scale * found[3] * per_radius;
-    is_refined_ =
-        fabs(pose_.x - start_.x) <= farthest_place && fabs(pose_.y - start_.y) <= farthest_place &&
-        fabs(pose_.sine * start_.cosine - pose_.cosine * start_.sine) * radius <= farthest &&
-        fabs(pose_.scale - start_.scale) * radius_ <= farthest;
+    is_refined_ = fabs(pose_.x - start_.x) <= farthest_place &&
+                  fabs(pose_.y - start_.y) <= farthest_place &&
+                  pose_.turned_from(start_) * radius <= farthest &&
+                  fabs(pose_.scale - start_.scale) * radius_ <= farthest;
     if (!is_refined_) return false;
     double longest = 0;
     XCORR_UNROLL
@@ -68,16 +68,6 @@ class PoseRefineSteps {
   }
 
  private:
-  /// By about that small an angle, in radians: a rotation by its tangent, without trigonometry,
-  /// which takes more registers than all else.
-  XCORR_HD void turn(double angle) {
-    const double half = angle / 2, share = 1 / (1 + half * half),
-                 cosine = (1 - half * half) * share, sine = 2 * half * share;
-    const double before = pose_.cosine;
-    pose_.cosine = before * cosine - pose_.sine * sine;
-    pose_.sine = pose_.sine * cosine + before * sine;
-  }
-
   /// Where one is sharper than the other, steps end beside the best fit.
   static constexpr double margin = 0.05;
 
