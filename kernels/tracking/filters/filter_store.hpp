@@ -34,6 +34,10 @@ class FilterStore {
                       const tracker::Cropping* croppings, int windows, double* likeness);
   Status find_colors(const SeenColors& colors, const tracker::Look* looks,
                      const tracker::Cropping* croppings, int windows);
+  /// Enqueues what says how alike what windows see and the first histograms are. Nothing is learnt:
+  /// what would be goes to memory that is not used.
+  Status compare_colors(const SeenColors& colors, const tracker::Look* looks,
+                        const tracker::Cropping* croppings, int windows, double* likeness);
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
   Status keep(int number);
@@ -53,7 +57,7 @@ class FilterStore {
   const Variant<stage::HistogramPrior>* histogram_prior_ = nullptr;
   int count_ = 0;
   int prior_count_ = 0;
-  Block shapes_, samples_, filters_, kept_, histograms_, spectra_, priors_, workspace_;
+  Block shapes_, samples_, filters_, kept_, histograms_, unused_, spectra_, priors_, workspace_;
 };
 
 }  // namespace xcorr

@@ -24,6 +24,9 @@ using tracker::View;
 /// target with a margin.
 constexpr double window_share = 4, least_share = 1.25;
 
+/// From this PSR on what is seen is not compared with the first view: most frames are this sure.
+constexpr double sure_without = 24;
+
 /// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
 constexpr std::size_t at_a_time = 64;
 
@@ -120,6 +123,8 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Status show(const MatrixView& frame, std::size_t middles);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
   Status ask(int count);
+  Status compare(const MatrixView& frame, std::span<const Search> searches,
+                 std::span<FilterDetection> filter_detections);
   Status look(const MatrixView& frame, std::span<const Search> searches,
               FilterDetection* filter_detections);
 };
@@ -294,6 +299,41 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
   return {};
 }
 
+/// Says what the first views have to do with detections, of no more targets than at_a_time.
+Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> searches,
+                              std::span<FilterDetection> filter_detections) {
+  std::vector<FilterDetection*> compared;
+  views.clear();
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    FilterDetection& detection = filter_detections[i];
+    if (detection.psr < tracker::min_psr || detection.psr >= sure_without ||
+        !tracker::is_sound(detection.box, frame.size))
+      continue;
+    const Target& target = *searches[i].target;
+    views.push_back(
+        target.initial_box.view_of(detection.box, turned(detection.angle), 0, target.filter));
+    compared.push_back(&detection);
+  }
+  if (compared.empty()) return {};
+  if (Status s = show(frame, compared.size()); !s.ok()) return s;
+  const auto count = static_cast<int>(compared.size());
+  const auto seen = features.enqueue(looks.device(), croppings.device(), 0, count);
+  if (!seen.ok()) return seen.status();
+  auto* const responses = response_peaks.as<tracker::ResponsePeak>();
+  if (Status s = filters.ask_kept(seen.value(), responses); !s.ok()) return s;
+  auto* const likenesses = likeness.as<double>();
+  if (Status s = filters.compare_colors(features.colors(), looks.device(), croppings.device(),
+                                        count, likenesses);
+      !s.ok())
+    return s;
+  if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    compared[i]->first_response_here = responses[i].response;
+    compared[i]->color_likeness_here = likenesses[i];
+  }
+  return {};
+}
+
 Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targets,
                        std::vector<FilterDetection>& filter_detections) const try {
   if (Status s = check(frame, targets); !s.ok()) return s;
@@ -336,6 +376,13 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
     const Target& target = *searches[i].target;
     found.value()[i].first_response = target.first_response;
     found.value()[i].color_likeness = target.color_likeness;
+  }
+  for (std::size_t first = 0; first < searches.size(); first += at_a_time) {
+    const std::size_t count = std::min(searches.size() - first, at_a_time);
+    if (Status s = impl_->compare(frame, std::span(searches).subspan(first, count),
+                                  std::span(found.value()).subspan(first, count));
+        !s.ok())
+      return s;
   }
   filter_detections = std::move(found.value());
   return {};
