@@ -126,6 +126,38 @@ TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
   EXPECT_TRUE(track().target.lost);  // after so long that may be anything
 }
 
+/// What it responds to with 0.4 and is recognised where it is followed is the target, however long
+/// ago it was lost; what is elsewhere, or responds less, or is not recognised may be anything.
+TEST_F(ByFilterTest, WhatIsRecognisedIsTheTarget) {
+  struct Case {
+    double x, share, recognition;
+    bool held;
+  };
+  constexpr Case cases[] = {{101, 0.42, 0.8, true},
+                            {101, 0.38, 0.8, false},
+                            {101, 0.42, 0, false},
+                            {400, 0.42, 0.8, false}};
+  for (const Case& one : cases)
+    for (const bool is_lost : {false, true}) {
+      SCOPED_TRACE(testing::Message() << &one - cases << (is_lost ? " lost" : " followed"));
+      tracker_ = {};
+      see({peak(100, 50)}, {});
+      for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50, 0.9, last_id_)});
+      for (int i = 0; i < (is_lost ? 60 : 0); ++i)
+        see({}, {rated_detection(100, 50, 0.001, last_id_)});
+      RatedDetection seen = rated_detection(one.x, 50, 0.1, last_id_);
+      seen.response *= one.share;
+      seen.recognition = one.recognition;
+      for (int i = 0; i < (is_lost ? 2 : 1); ++i) {
+        see({}, {seen});
+      }
+      EXPECT_EQ(track().target.lost, is_lost || !one.held);
+      see({}, {seen});
+      EXPECT_EQ(track().target.lost, !one.held);
+      EXPECT_EQ(track().target.confidence, one.held ? one.recognition : 0);
+    }
+}
+
 /// Half of it is still there; then it goes.
 TEST_F(ByFilterTest, ATargetLeavesWithItsMiddle) {
   see({peak(600, 50)}, {});

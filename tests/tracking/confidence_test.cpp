@@ -24,6 +24,27 @@ TEST(Confidence, GrowsWithSimilarityAndMargin) {
     }
 }
 
+/// The values that docs/tracking.md gives.
+TEST(Resemblance, IsThatOfTheFormula) {
+  FilterDetection seen;
+  seen.first_response = 0.1;
+  seen.color_likeness = 0.5;
+  EXPECT_NEAR(resemblance(seen), 0.86, 0.005);
+}
+
+/// By what is seen now, and only where both know it.
+TEST(Resemblance, IsThatOfWhatIsRecognisedNow) {
+  FilterDetection seen;
+  seen.first_response_here = 0.1;
+  seen.color_likeness_here = 0.5;
+  EXPECT_NEAR(recognition(seen), 0.86, 0.005);
+  seen.color_likeness_here = 0.49;
+  EXPECT_EQ(recognition(seen), 0);
+  seen.color_likeness_here = 0.9;
+  seen.first_response_here = 0.049;
+  EXPECT_EQ(recognition(seen), 0);
+}
+
 /// Methods that are not normed have no best score.
 TEST(Confidence, HasLimits) {
   EXPECT_EQ(confidence(7, 3), confidence(1, 0.5));

@@ -51,6 +51,8 @@ struct FilterDetection {
   double first_response = 1;
   /// The same of its colours: the Bhattacharyya coefficient of the two histograms, 0 to 1.
   double color_likeness = 1;
+  /// Both of what is seen now, where the PSR is too low to be sure without them; else 0.
+  double first_response_here = 0, color_likeness_here = 0;
 };
 
 /// The filters of any number of targets. Not for use by several threads at once.

@@ -29,6 +29,9 @@ constexpr double least_share_nearby = 0.5, sure_nearby = 0.4, sure_to_move = 0.0
 /// Frames after which that may be anything.
 constexpr int most_frames_nearby = 50;
 
+/// And of what is recognised there: half hidden or changed, a target is responded to with less.
+constexpr double least_share_recognised = 0.4;
+
 /// Every so many detections are learnt: others hardly differ.
 constexpr int detections_to_learn = 2;
 
@@ -93,6 +96,25 @@ bool has_middle_of(const Box& box, const Box& other) {
 bool is_large_enough(const Box& box, const Track& track) {
   return std::sqrt(box.width * box.height) >= least_side ||
          box.width >= least_share_of_size * track.template_width;
+}
+
+/// Whether it lies where the target is followed, in that box, and is what was shown first.
+bool is_recognised(const RatedDetection& one, const Track& track) {
+  return one.recognition > 0 && one.response >= least_share_recognised * track.trace.usual &&
+         has_middle_of(track.shadow.box, one.box);
+}
+
+struct Judgement {
+  double sure, resemblance;
+};
+
+/// By what the filter says, or by the recognition where that is not enough.
+Judgement judge(const RatedDetection& one, const Track& track, const TrackRules& rules,
+                bool recognised) {
+  const bool responds = one.response >= least_share * track.trace.usual &&
+                        one.confidence >= rules.settings.min_confidence;
+  return recognised && !responds ? Judgement{one.recognition, one.recognition}
+                                 : Judgement{one.confidence, one.resemblance};
 }
 
 /// Whether its middle lies in the box where the target is expected, or no farther off than its
@@ -226,13 +248,14 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
     // What is elsewhere all at once may be another one, as where a lost target is found.
     const double share =
         is_expected(*rated_detection, *track, frame) ? least_share : least_share_to_find;
-    if (rated_detection->response < share * track->trace.usual ||
+    const bool recognised = track->entered() && is_recognised(*rated_detection, *track);
+    if ((rated_detection->response < share * track->trace.usual && !recognised) ||
         !is_large_enough(rated_detection->box, *track) ||
         !has_middle_in(rated_detection->box, rules.area) || is_taken(*track, rated_detection->box))
       continue;
-    track->resemblance = rated_detection->resemblance;
-    take_detection(*track, peak_of(*rated_detection, *track), rated_detection->confidence, frame,
-                   rules);
+    const auto [sure, resemblance] = judge(*rated_detection, *track, rules, recognised);
+    track->resemblance = resemblance;
+    take_detection(*track, peak_of(*rated_detection, *track), sure, frame, rules);
     if (track->seen()) track->last = track->shadow = {rated_detection->box, rated_detection->angle};
   }
 }
@@ -263,20 +286,26 @@ void Targets::seek(Track& track, std::uint64_t frame,
                       (!track.candidate || track.candidate_nearby) &&
                       has_middle_of(track.shadow.box, first->box);
   const bool recently = track.trace.missed <= most_frames_nearby;
-  const auto is_nearby = [&](const RatedDetection& one) {
-    return nearby && recently && &one == &*first;
+  const auto is_nearby = [&](const RatedDetection& one) { return nearby && &one == &*first; };
+  const auto is_known = [&](const RatedDetection& one) {
+    return is_nearby(one) && one.recognition >= rules.settings.min_confidence &&
+           is_recognised(one, track);
   };
   const auto may_be = [&](const RatedDetection& one) {
-    const double share = is_nearby(one)            ? least_share_nearby
+    const bool soon = recently && is_nearby(one);
+    const double share = soon                      ? least_share_nearby
                          : one.confidence < surest ? least_share_to_find
                                                    : least_share_if_surest;
-    const double sure =
-        std::max(is_nearby(one) ? sure_nearby : sure_to_find, rules.settings.min_confidence);
-    return one.confidence >= sure && one.response >= share * track.trace.usual &&
-           is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
-           !is_taken(track, one.box) && !is_of_another(track, one, frame);
+    const double sure = std::max(soon ? sure_nearby : sure_to_find, rules.settings.min_confidence);
+    const bool is_sure = one.confidence >= sure && one.response >= share * track.trace.usual;
+    return (is_sure || is_known(one)) && is_large_enough(one.box, track) &&
+           has_middle_in(one.box, rules.area) && !is_taken(track, one.box) &&
+           !is_of_another(track, one, frame);
   };
-  const RatedDetection* rated_detection = best_of(track, frame, rated_detections, may_be);
+  const RatedDetection* const rated_detection = best_of(track, frame, rated_detections, may_be);
+  const Judgement judgement =
+      rated_detection ? judge(*rated_detection, track, rules, is_known(*rated_detection))
+                      : Judgement{};
   if (nearby && first->confidence >= sure_to_move && is_large_enough(first->box, track) &&
       has_middle_in(first->box, rules.area))
     track.shadow = {first->box, first->angle};
@@ -287,8 +316,8 @@ void Targets::seek(Track& track, std::uint64_t frame,
     track.candidate->see(peak, frame);
   else
     track.candidate.emplace(peak, frame);
-  track.candidate->sure = rated_detection->confidence;
-  track.resemblance = rated_detection->resemblance;
+  track.candidate->sure = judgement.sure;
+  track.resemblance = judgement.resemblance;
   track.of_candidate = {rated_detection->box, rated_detection->angle};
 }
 

@@ -21,6 +21,14 @@ constexpr double weight_of_psr = 5.7, offset_of_psr = -14.2;
 /// And of what is left of the first view.
 constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first = -0.4;
 
+/// With less the filter of the first view does not know what it sees, or its colours do not.
+constexpr double least_first_response = 0.05, least_likeness = 0.5;
+
+double resemblance(double first_response, double color_likeness) {
+  return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +
+                  offset_of_first);
+}
+
 }  // namespace
 
 double confidence(double similarity, double margin) {
@@ -34,8 +42,14 @@ double confidence(double psr) {
 }
 
 double resemblance(const FilterDetection& filter_detection) {
-  return logistic(weight_of_first * filter_detection.first_response +
-                  weight_of_likeness * filter_detection.color_likeness + offset_of_first);
+  return resemblance(filter_detection.first_response, filter_detection.color_likeness);
+}
+
+double recognition(const FilterDetection& filter_detection) {
+  const double first = filter_detection.first_response_here,
+               likeness = filter_detection.color_likeness_here;
+  return first >= least_first_response && likeness >= least_likeness ? resemblance(first, likeness)
+                                                                     : 0;
 }
 
 }  // namespace xcorr::follow

@@ -20,4 +20,8 @@ double confidence(double psr);
 /// have learnt something else, and respond to that as surely.
 double resemblance(const FilterDetection& filter_detection);
 
+/// The same of what is seen now, if the filter and the colours of the first view both know it; else
+/// 0.
+double recognition(const FilterDetection& filter_detection);
+
 }  // namespace xcorr::follow

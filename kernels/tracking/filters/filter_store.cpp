@@ -137,6 +137,20 @@ Status FilterStore::teach_colors(const SeenColors& colors, const tracker::Look* 
       {color_windows(colors, looks, croppings, stream), histograms, histograms, likeness}, nullptr);
 }
 
+Status FilterStore::compare_colors(const SeenColors& colors, const tracker::Look* looks,
+                                   const tracker::Cropping* croppings, int windows,
+                                   double* likeness, Stream stream) {
+  if (Status s = unused_.provide(
+          device_.backend, static_cast<std::size_t>(count_) * sizeof(tracker::ColorHistograms));
+      !s.ok())
+    return s;
+  return histogram_update_->launch(
+      {windows, count_, colors.part, colors.layout}, device_,
+      {color_windows(colors, looks, croppings, stream), histograms_.as<tracker::ColorHistograms>(),
+       unused_.as<tracker::ColorHistograms>(), likeness},
+      nullptr);
+}
+
 Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,
                                 const tracker::Cropping* croppings, int windows, Stream stream) {
   prior_count_ = windows;

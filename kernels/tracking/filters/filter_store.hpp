@@ -35,6 +35,11 @@ class FilterStore {
                       Stream stream);
   Status find_colors(const SeenColors& colors, const tracker::Look* looks,
                      const tracker::Cropping* croppings, int windows, Stream stream);
+  /// Enqueues what says how alike what windows see and the first histograms are. Nothing is learnt:
+  /// what would be goes to memory that is not used.
+  Status compare_colors(const SeenColors& colors, const tracker::Look* looks,
+                        const tracker::Cropping* croppings, int windows, double* likeness,
+                        Stream stream);
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
   Status keep(int number);
@@ -54,7 +59,7 @@ class FilterStore {
   const Variant<stage::HistogramPrior>* histogram_prior_ = nullptr;
   int count_ = 0;
   int prior_count_ = 0;
-  Block shapes_, samples_, filters_, kept_, histograms_, spectra_, priors_, workspace_;
+  Block shapes_, samples_, filters_, kept_, histograms_, unused_, spectra_, priors_, workspace_;
 };
 
 }  // namespace xcorr

@@ -25,6 +25,9 @@ using tracker::View;
 /// target with a margin.
 constexpr double window_share = 4, least_share = 1.25;
 
+/// From this PSR on what is seen is not compared with the first view: most frames are this sure.
+constexpr double sure_without = 24;
+
 /// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
 constexpr std::size_t at_a_time = 64;
 
@@ -102,6 +105,8 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Status ask_first_filters(const SeenWindows& seen);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
   Status ask(int count);
+  Status compare(const MatrixView& frame, std::span<const Search> searches,
+                 std::span<FilterDetection> filter_detections);
   Status look(const MatrixView& frame, std::span<const Search> searches,
               FilterDetection* filter_detections);
 };
@@ -296,6 +301,45 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
   return {};
 }
 
+/// Says what the first views have to do with detections, of no more targets than at_a_time.
+Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> searches,
+                              std::span<FilterDetection> filter_detections) {
+  std::vector<FilterDetection*> compared;
+  views.clear();
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    FilterDetection& detection = filter_detections[i];
+    if (detection.psr < tracker::min_psr || detection.psr >= sure_without ||
+        !tracker::is_sound(detection.box, frame.size))
+      continue;
+    const Target& target = *searches[i].target;
+    views.push_back(
+        target.initial_box.view_of(detection.box, turned(detection.angle), 0, target.filter));
+    compared.push_back(&detection);
+  }
+  if (compared.empty()) return {};
+  if (Status s = records.provide(device.backend, compared.size()); !s.ok()) return s;
+  if (Status s = show(frame, compared.size()); !s.ok()) return s;
+  const auto& [looks, croppings, _] = records.device;
+  const auto count = static_cast<int>(compared.size());
+  auto* const likenesses = likeness.as<double>();
+  if (Status s = side.fork({}); !s.ok()) return s;
+  if (Status s = filters.compare_colors(features.colors(), looks, croppings, count, likenesses,
+                                        side.stream());
+      !s.ok())
+    return s;
+  const auto seen = features.enqueue(looks, croppings, 0, count);
+  if (!seen.ok()) return seen.status();
+  auto* const responses = response_peaks.as<tracker::ResponsePeak>();
+  if (Status s = filters.ask_kept(seen.value(), responses, {}); !s.ok()) return s;
+  if (Status s = side.join({}); !s.ok()) return s;
+  if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    compared[i]->first_response_here = responses[i].response;
+    compared[i]->color_likeness_here = likenesses[i];
+  }
+  return {};
+}
+
 Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targets,
                        std::vector<FilterDetection>& filter_detections) const try {
   if (Status s = check(frame, targets); !s.ok()) return s;
@@ -338,6 +382,13 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
     const Target& target = *searches[i].target;
     found.value()[i].first_response = target.first_response;
     found.value()[i].color_likeness = target.color_likeness;
+  }
+  for (std::size_t first = 0; first < searches.size(); first += at_a_time) {
+    const std::size_t count = std::min(searches.size() - first, at_a_time);
+    if (Status s = impl_->compare(frame, std::span(searches).subspan(first, count),
+                                  std::span(found.value()).subspan(first, count));
+        !s.ok())
+      return s;
   }
   filter_detections = std::move(found.value());
   return {};
