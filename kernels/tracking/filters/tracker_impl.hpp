@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a Tracker holds: its targets, and what looks at frames for them.
+#pragma once
+
+#include <xcorr/tracker.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "tracking/filters/filter_store.hpp"
+#include "tracking/filters/initial_box.hpp"
+#include "tracking/filters/sample_memory.hpp"
+#include "tracking/filters/window_records.hpp"
+
+namespace xcorr {
+namespace tracker {
+
+/// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
+constexpr std::size_t at_a_time = 64;
+
+/// A target that has a filter, or gets one.
+struct Target {
+  InitialBox initial_box;
+  int filter;  ///< its number
+  SampleMemory memory;
+  double first_response = 1, color_likeness = 1;  ///< as of FilterDetection
+
+  /// The side of a window, as a multiple of the square root of the target's area; but it holds the
+  /// target with a margin.
+  static constexpr double window_share = 4, least_share = 1.25;
+
+  /// \param samples  to remember
+  Target(const Box& box, int number, int samples)
+      : initial_box{box.width, box.height, 0}, filter(number), memory(samples) {
+    initial_box.side = std::max(window_share * std::sqrt(box.width * box.height),
+                                least_share * std::max(box.width, box.height));
+  }
+  FilterShape shape() const {
+    return {initial_box.width / initial_box.side * grid,
+            initial_box.height / initial_box.side * grid};
+  }
+};
+
+/// A target to be taught, as it is at that box.
+struct Pupil {
+  Target* target;
+  Box box;
+  double angle;
+  bool first;  ///< whether it knows nothing yet
+};
+
+/// A target that is looked for around a box.
+struct Search {
+  const Target* target;
+  Box box;
+  double angle;
+};
+
+}  // namespace tracker
+
+struct __attribute__((visibility("hidden"))) Tracker::Impl {
+  Device device;
+  TrackerSettings settings;
+  FeatureExtractor features;
+  FilterStore filters;
+  std::map<std::uint64_t, tracker::Target> targets;
+
+  std::vector<tracker::View> views;
+  tracker::WindowRecords records;
+  Block response_peaks, likeness;  ///< in memory that host and device reach
+  SideStream side;                 ///< histograms, and what hangs on nothing else, run beside
+
+  std::vector<int> free_numbers(std::size_t count) const;
+  double turned(double angle) const { return settings.turns ? angle : 0; }
+  /// Samples that are a little turned against each other respond to angles alike.
+  int samples() const { return settings.turns ? 1 : tracker::samples_kept; }
+  int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
+  Status provide(std::size_t windows);
+  Status show(const MatrixView& frame, std::size_t middles);
+  Status ask_first_filters(const SeenWindows& seen);
+  Status teach(const MatrixView& frame, std::span<const tracker::Pupil> pupils);
+  Status ask(int count);
+  Status compare(const MatrixView& frame, std::span<const tracker::Search> searches,
+                 std::span<FilterDetection> filter_detections);
+  Status look(const MatrixView& frame, std::span<const tracker::Search> searches,
+              FilterDetection* filter_detections);
+};
+
+}  // namespace xcorr
