@@ -98,6 +98,13 @@ class TrackerTest : public testing::TestWithParam<Backend> {
     const Status status = tracker_->train(frame.view(), {&training_sample, 1});
     ASSERT_TRUE(status.ok()) << status.message();
   }
+  /// A frame with the target, which is learnt.
+  Bytes learnt_frame(const Box& box) {
+    Bytes frame = background();
+    draw(frame, box);
+    train(frame, box);
+    return frame;
+  }
   FilterDetection locate(const MatrixView& frame, const Box& box, std::uint64_t target = 1) {
     const TargetBox asked{target, box};
     std::vector<FilterDetection> filter_detections;
@@ -138,9 +145,7 @@ TEST_P(TrackerTest, FollowsWhatMoves) {
 /// It is learnt nevertheless, and responded to; but it says that this is not what was shown first.
 TEST_P(TrackerTest, TellsWhatNoLongerLooksAsItDidFirst) {
   const Box box{120, 90, 40, 40};
-  Bytes frame = background();
-  draw(frame, box);
-  train(frame, box);
+  Bytes frame = learnt_frame(box);
   const FilterDetection same = locate(frame.view(), box);
   EXPECT_GT(same.first_response, 0.4);
   EXPECT_NEAR(same.color_likeness, 1, 1e-6);
@@ -155,9 +160,7 @@ TEST_P(TrackerTest, TellsWhatNoLongerLooksAsItDidFirst) {
 /// What is sure needs no comparison with the first view, and to compare teaches nothing.
 TEST_P(TrackerTest, TellsHowMuchOfWhatIsPartlyHiddenLooksAsAtFirst) {
   const Box box{120, 90, 40, 40};
-  Bytes frame = background();
-  draw(frame, box);
-  train(frame, box);
+  Bytes frame = learnt_frame(box);
   const FilterDetection sure = locate(frame.view(), box);
   EXPECT_EQ(sure.first_response_here, 0);
   EXPECT_EQ(sure.color_likeness_here, 0);
