@@ -126,8 +126,9 @@ TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
   EXPECT_TRUE(track().target.lost);  // after so long that may be anything
 }
 
-/// Where it is followed, what is recognised and has 0.4 of the usual response is the target, however
-/// long ago that was lost; what is elsewhere, or has less, or is not recognised may be anything.
+/// Where it is followed, what is recognised and has 0.4 of the usual response is the target,
+/// however long ago that was lost; what is elsewhere, or has less, or is not recognised may be
+/// anything.
 TEST_F(ByFilterTest, WhatIsRecognisedIsTheTarget) {
   struct Case {
     double x, share, recognition;
