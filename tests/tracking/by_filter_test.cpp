@@ -126,8 +126,9 @@ TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
   EXPECT_TRUE(track().target.lost);  // after so long that may be anything
 }
 
-/// What it responds to with 0.4 and is recognised where it is followed is the target, however long
-/// ago it was lost; what is elsewhere, or responds less, or is not recognised may be anything.
+/// Where it is followed, what is recognised and has 0.4 of the usual response is the target,
+/// however long ago that was lost; what is elsewhere, or has less, or is not recognised may be
+/// anything.
 TEST_F(ByFilterTest, WhatIsRecognisedIsTheTarget) {
   struct Case {
     double x, share, recognition;
@@ -148,9 +149,7 @@ TEST_F(ByFilterTest, WhatIsRecognisedIsTheTarget) {
       RatedDetection seen = rated_detection(one.x, 50, 0.1, last_id_);
       seen.response *= one.share;
       seen.recognition = one.recognition;
-      for (int i = 0; i < (is_lost ? 2 : 1); ++i) {
-        see({}, {seen});
-      }
+      for (int i = 0; i < (is_lost ? 2 : 1); ++i) see({}, {seen});
       EXPECT_EQ(track().target.lost, is_lost || !one.held);
       see({}, {seen});
       EXPECT_EQ(track().target.lost, !one.held);

@@ -303,6 +303,7 @@ void Targets::seek(Track& track, std::uint64_t frame,
            !is_of_another(track, one, frame);
   };
   const RatedDetection* const rated_detection = best_of(track, frame, rated_detections, may_be);
+  // By where it was followed, before that moves on.
   const Judgement judgement =
       rated_detection ? judge(*rated_detection, track, rules, is_known(*rated_detection))
                       : Judgement{};
