@@ -32,7 +32,8 @@ def place(frame):
     return round(284 + 210 * np.sin(turn)), round(170 + 120 * np.sin(2 * turn))
 
 
-def make(path, frames=200, scale=1):
+def make(path, frames=200, scale=1, change=lambda number, image: None):
+    """`change` may draw into the images."""
     photo, patch = read("rocket.jpg")[:SIZE[1]], read("patch.png")
     counts = patch[..., 3:] >= 128
 
@@ -41,6 +42,7 @@ def make(path, frames=200, scale=1):
         x, y = place(number)
         there = image[y:y + PATCH, x:x + PATCH]
         np.copyto(there, patch[..., :3], where=counts)
+        change(number, image)
         return image
     return write(path, map(draw, range(frames)), scale)
 

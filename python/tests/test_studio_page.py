@@ -72,10 +72,10 @@ class Page:
         self.page.goto(address)
 
     def take(self, payload):
-        if isinstance(payload, bytes):
-            header = json.loads(payload[4:4 + int.from_bytes(payload[:4], "little")])
-            self.pictures += [header] * (header["type"] == "picture")
-            self.fields += [header] * (header["type"] == "field")
+        text = payload[4:4 + int.from_bytes(payload[:4], "little")] if isinstance(payload, bytes) else payload
+        header = json.loads(text)
+        self.pictures += [header] * (header["type"] in ("picture", "frame"))
+        self.fields += [header] * (header["type"] == "field")
 
     def text(self, selector):
         return self.page.inner_text(selector)

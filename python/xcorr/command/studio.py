@@ -21,6 +21,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--port", type=_port, default=8420, metavar="N", help="0: any that is free (%(default)s)")
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="which others may reach the page: 0.0.0.0 for "
                         "all, without encryption (%(default)s: only this machine)")
+    parser.add_argument("--video", choices=("auto", "mjpeg", "webrtc"), default="auto", help="how what plays gets to the page: "
+                        "as single pictures, or by WebRTC, which takes a small part of the network and more of the CPU; auto "
+                        "is WebRTC for pages on other machines where GStreamer has it (%(default)s)")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.set_defaults(run=run)
 

@@ -27,6 +27,12 @@ def size_of(sample: Any) -> tuple[int, int]:
     return info.width, info.height
 
 
+def scaled(size: tuple[int, int], widest: int) -> tuple[int, int]:
+    """With so many columns at most."""
+    width, height = (max(1, round(each * min(1.0, widest / size[0]))) for each in size)
+    return width, height
+
+
 def size_of_file(path: str) -> tuple[int, int]:
     """Of an image. Raises Unreadable."""
     if not pathlib.Path(path).is_file():
@@ -111,8 +117,7 @@ class Encoder:
         caps = sample.get_caps()
         if self._chain is None or caps.to_string() != self._of:
             self.close()
-            size = size_of(sample)
-            width, height = (max(1, round(each * min(1.0, self._widest / size[0]))) for each in size)
+            width, height = scaled(size_of(sample), self._widest)
             self._chain = Chain(["videoconvert", "!", "videoscale", "!", f"video/x-raw,width={width},height={height},"
                                  "pixel-aspect-ratio=1/1", "!", "jpegenc", "!", "appsink", "name=out", "sync=false"], caps)
             self._of = caps.to_string()

@@ -6,6 +6,7 @@ for a page. All functions but the callbacks are for one thread at a time.
 """
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -23,6 +24,8 @@ PATIENCE = 5  # s, for the results of a frame, which were written before it came
 NEXT = Gst.SECOND // 20  # until the next frame, where frames have no duration
 STILL = "video/x-raw,framerate=5/1"  # of a picture, which is searched again as often while it "plays"
 
+
+_NUMBERS = itertools.count(1)  # of frames of all players, so that none of another source is taken for one of this
 
 #: What an event is about.
 TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}
@@ -57,7 +60,7 @@ class Player:
 
     def __init__(self, source: str, on_frame: Callable[[Frame], None], on_event: Callable[[str, str], None],
                  device: str = "auto") -> None:
-        self.kind, self.playing, self.rate, self.number = kind_of(source), False, 1.0, 0
+        self.kind, self.playing, self.rate = kind_of(source), False, 1.0
         self._on_frame, self._on_event = on_frame, on_event
         self._last: Frame | None = None
         self._properties: dict[str, str] = {}
@@ -145,8 +148,7 @@ class Player:
             results = self._results_of(timestamp)
         except queue.Empty:
             return Gst.FlowReturn.OK
-        self.number += 1
-        self._last = Frame(self.number, sample, results, time.monotonic(), sample_before(results, self._last))
+        self._last = Frame(next(_NUMBERS), sample, results, time.monotonic(), sample_before(results, self._last))
         self._on_frame(self._last)
         return Gst.FlowReturn.OK
 

@@ -110,7 +110,8 @@ async def socket(request: web.Request) -> web.StreamResponse:
         raise web.HTTPServiceUnavailable(text=f"{MOST_PAGES} pages are open; close one first")
     made = web.WebSocketResponse(heartbeat=20, max_msg_size=LARGEST_MESSAGE, compress=False)
     await made.prepare(request)
-    client = Client(studio, made)
+    here, there = (request.get_extra_info(name)[0] for name in ("sockname", "peername"))
+    client = Client(studio, made, here, there)
     studio.clients.add(client)
     writer = asyncio.create_task(client.write())
     works: set[asyncio.Task[None]] = set()
@@ -121,9 +122,8 @@ async def socket(request: web.Request) -> web.StreamResponse:
             if message.type == WSMsgType.TEXT:
                 _take(studio, client, message.data, works)
     finally:
-        studio.clients.discard(client)
         writer.cancel()
-        studio.want()
+        studio.leave(client)
     return made
 
 
@@ -135,7 +135,7 @@ def _take(studio: Host, client: Client, text: str, works: set[asyncio.Task[None]
     if not isinstance(message, dict):
         client.send(json.dumps({"type": "error", "text": "that is no JSON object"}))
     elif message.get("do") == "shown":  # at once, whatever else is being done
-        client.shown(message.get("number"))
+        client.shown(message.get("number"), message.get("video") is True)
     else:
         work = asyncio.create_task(_do(studio, client, message))
         works.add(work)
@@ -168,7 +168,7 @@ def application(studio: Host, token: str, host: str = "127.0.0.1") -> web.Applic
 def _host_of(options: Any) -> Host:
     fleets = [each for each in options.inputs if is_fleet(each)]
     if not fleets:
-        return Studio(Sources(options.inputs), pathlib.Path(options.templates), options.device)
+        return Studio(Sources(options.inputs), pathlib.Path(options.templates), options.device, options.video)
     if len(options.inputs) > 1 or options.template:
         raise Unreadable(f"{fleets[0]}: a fleet has a page of its own; give nothing else")
     return Fleet(fleets[0])
