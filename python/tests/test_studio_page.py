@@ -253,8 +253,10 @@ def test_keys_labels_and_a_second_page(tmp_path, clip, browser):
         before = frame_of(page.pictures[-1])
         for key, after in ("ArrowRight", before + 1), ("ArrowLeft", before):
             keys.press(key)
-            page.page.wait_for_timeout(400)
-            assert frame_of(page.pictures[-1]) == after
+            end = time.monotonic() + LIMIT / 1000
+            while frame_of(page.pictures[-1]) != after:
+                assert time.monotonic() < end, key
+                page.page.wait_for_timeout(20)
         page.page.fill("#label", "by keys")
         page.page.locator("#stage").focus()
         keys.press("b")
@@ -296,3 +298,23 @@ def test_without_the_token(tmp_path, clip, browser):
         page = browser.new_page()
         assert page.goto(address.partition("?")[0]).status == 403
         assert "Open the address that xcorr studio printed" in page.inner_text("body")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_laptop_s_screen_shows_all(tmp_path, clip, browser, theme):
+    """Video, timeline, events and export without scrolling; the middle of both sliders of sizes is the template's own."""
+    with studio(tmp_path, clip, "-t", scene.IMAGES / "patch.png") as address:
+        page = Page(browser, address, color_scheme=theme)
+        page.wait("document.querySelector('#events img')?.naturalWidth > 0 && !document.getElementById('use').hidden")
+        for selector, least in ("#stage", 440), ("#timeline", 120), ("#events", 60), ("#export", 60), ("#as-settings", 20):
+            box = page.page.locator(selector).bounding_box()
+            assert box["height"] >= least and box["y"] >= 0, selector
+            assert box["y"] + box["height"] <= 768 and box["x"] + box["width"] <= 1366, selector
+        assert page.page.locator("#stage").bounding_box()["width"] >= 740
+        assert page.page.evaluate("[...document.querySelectorAll('.column')].every((one) => one.scrollHeight <= one.clientHeight)")
+        assert page.text("output[for=smallest]") == page.text("output[for=largest]") == "× 1.00"
+        page.page.locator("#largest").fill("0.5")
+        page.wait("document.getElementById('export').textContent.includes('scale-max=1.41')")
+        page.page.locator("#smallest").fill("1")
+        page.wait("document.getElementById('export').textContent.includes('scale-min=2 scale-max=2')")
+        assert not page.faults
