@@ -108,8 +108,9 @@ class _Words:
 
     def reason(self) -> str:
         self._thread.join(2)
-        return "; ".join(dict.fromkeys(self.errors)) or next((each for each in reversed(self._others) if "rror" in each),
-                                              "gst-launch-1.0 failed")
+        return "; ".join(dict.fromkeys(self.errors)) or next(
+            (each.removeprefix("WARNING: ") for each in reversed(self._others) if re.search("rror|erroneous", each)),
+            "gst-launch-1.0 failed")
 
 
 def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *, first: float | None = None,

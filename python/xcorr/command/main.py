@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(joined(list(sys.argv[1:] if arguments is None else arguments)))
     try:
         status = int(options.run(options))
-        sys.stdout.flush()
+        if sys.stdout:  # it may have been closed from the start
+            sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

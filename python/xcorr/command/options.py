@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from typing import Any, Mapping, Sequence, TextIO, get_args
 
@@ -29,6 +30,20 @@ def box(text: str) -> tuple[int, int, int, int]:
     if x < 0 or y < 0 or width < 1 or height < 1:
         raise argparse.ArgumentTypeError(f"a box lies in the image and has pixels, not {text!r}")
     return x, y, width, height
+
+
+def count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"it is 1 or more, not {text}")
+    return number
+
+
+def seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"it is a time in seconds, more than 0, not {text}")
+    return number
 
 
 def angles(text: str) -> tuple[float, float]:

@@ -210,9 +210,24 @@ def _when(time: float | None, utc: str | None, unanalysed: int) -> str:
 WRITERS = {".html": _as_page, ".json": _as_json, ".xml": _as_junit}
 
 
+def kind_of(path: str) -> str:
+    return pathlib.Path(path).suffix.lower()
+
+
+def check(path: str) -> None:
+    """What can be known before there is anything to write. Raises Unreadable."""
+    if kind_of(path) not in WRITERS:
+        raise Unreadable(f"{path}: a report ends with .html, .json or .xml")
+    folder = pathlib.Path(path).parent
+    if not folder.is_dir():
+        raise Unreadable(f"{path}: there is no folder {folder}")
+    if pathlib.Path(path).is_dir():
+        raise Unreadable(f"{path}: it is a folder")
+
+
 def write(report: Report, path: str) -> None:
     """By what the name ends with. Raises Unreadable."""
     try:
-        pathlib.Path(path).write_text(WRITERS[pathlib.Path(path).suffix](report), encoding="utf-8")
+        pathlib.Path(path).write_text(WRITERS[kind_of(path)](report), encoding="utf-8")
     except OSError as error:
         raise Unreadable(named(path, error)) from None
