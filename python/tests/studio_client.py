@@ -19,7 +19,8 @@ from xcorr.studio.sources import Sources  # noqa: E402
 from xcorr.studio.studio import Studio  # noqa: E402
 import videos  # noqa: E402
 
-needs_element = pytest.mark.skipif(not Gst.ElementFactory.find("cudaxcorr"), reason="GStreamer has no element cudaxcorr")
+needs_element = pytest.mark.skipif(not Gst.ElementFactory.find("cudaxcorr"),
+                                   reason="GStreamer has no element cudaxcorr")
 TOKEN = "a token that nobody guesses"
 SEED = 1
 LIMIT = 30  # s
@@ -34,7 +35,8 @@ def run(folder, inputs, scenario, templates=(), video="auto"):
     """The scenario gets a client without a cookie, and the studio, which has opened the first of the inputs."""
     async def whole():
         studio = Studio(Sources([str(each) for each in inputs]), folder / "templates", "cpu", video)
-        async with TestClient(TestServer(application(studio, TOKEN)), cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        async with TestClient(TestServer(application(studio, TOKEN)),
+                              cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
             await studio.begin([str(each) for each in templates])
             await asyncio.wait_for(scenario(client, studio), LIMIT)
     asyncio.run(whole())

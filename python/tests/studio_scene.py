@@ -75,10 +75,12 @@ def sampled(image, y, x):
 
 def write(path, images, scale=1):
     width, height = SIZE[0] * scale, SIZE[1] * scale
-    pipeline = Gst.parse_launch(f"appsrc name=source format=time caps=video/x-raw,format=RGB,width={SIZE[0]},height={SIZE[1]},"
-                                f"framerate={RATE}/1 max-bytes=9000000 block=true ! videoconvert ! videoscale ! video/x-raw,"
-                                f"format=I420,width={width},height={height} ! x264enc pass=quant quantizer=12 "
-                                f"key-int-max=25 speed-preset=veryfast ! mp4mux ! filesink location={path}")
+    pipeline = Gst.parse_launch(f"appsrc name=source format=time "
+                                f"caps=video/x-raw,format=RGB,width={SIZE[0]},height={SIZE[1]},framerate={RATE}/1 "
+                                f"max-bytes=9000000 block=true ! videoconvert ! videoscale ! "
+                                f"video/x-raw,format=I420,width={width},height={height} ! x264enc pass=quant "
+                                f"quantizer=12 key-int-max=25 speed-preset=veryfast ! mp4mux ! filesink "
+                                f"location={path}")
     source = pipeline.get_by_name("source")
     pipeline.set_state(Gst.State.PLAYING)
     for number, image in enumerate(images):

@@ -48,7 +48,8 @@ def browser():
 @contextlib.contextmanager
 def studio(folder, *words):
     """Its address, as it prints it, and where it is run."""
-    command = [sys.executable, "-m", "xcorr", "studio", "--no-browser", "--port", "0", "--device", "cpu", *map(str, words)]
+    command = [sys.executable, "-m", "xcorr", "studio", "--no-browser", "--port", "0", "--device", "cpu",
+               *map(str, words)]
     with subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE) as server:
         try:
             yield server.stdout.readline().split()[-1]
@@ -148,7 +149,8 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         followed = time.monotonic() - started
         seen = len(page.pictures)
         page.page.wait_for_timeout(6000)
-        found = [picture for picture in page.pictures[seen:] if is_followed(picture["results"])]  # not where it begins again
+        # Not where it begins again.
+        found = [picture for picture in page.pictures[seen:] if is_followed(picture["results"])]
         assert len(found) > 30 and all(strays(each["results"]["peaks"], frame_of(each)) < 2 for each in found)
         print(f"{followed:.1f} s from the start to a followed box; p95 {behind(page.pictures[seen:]):.0f} ms behind, "
               f"{(len(page.pictures) - seen) / 6:.0f} pictures/s")
@@ -186,7 +188,8 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         page.page.click("#use")
         page.wait("([text]) => document.getElementById('export').textContent.includes(text)",
                   f"threshold={float(page.text('output[for=threshold]')):g}'")
-        assert not page.faults and all(each.startswith(address.partition("?")[0]) for each in page.requests), page.faults
+        assert not page.faults and all(each.startswith(address.partition("?")[0])
+                                       for each in page.requests), page.faults
     done = subprocess.run(shlex.split(line), cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE)
     frames = [json.loads(each) for each in done.stdout.splitlines()]
     followed = [frame for frame in frames if is_followed(frame)]
@@ -302,16 +305,18 @@ def test_without_the_token(tmp_path, clip, browser):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_laptop_s_screen_shows_all(tmp_path, clip, browser, theme):
-    """Video, timeline, events and export without scrolling; the middle of both sliders of sizes is the template's own."""
+    """Video, timeline, events and export without scrolling. The middle of both sliders is the template's own size."""
     with studio(tmp_path, clip, "-t", scene.IMAGES / "patch.png") as address:
         page = Page(browser, address, color_scheme=theme)
         page.wait("document.querySelector('#events img')?.naturalWidth > 0 && !document.getElementById('use').hidden")
-        for selector, least in ("#stage", 440), ("#timeline", 120), ("#events", 60), ("#export", 60), ("#as-settings", 20):
+        least = {"#stage": 440, "#timeline": 120, "#events": 60, "#export": 60, "#as-settings": 20}
+        for selector, height in least.items():
             box = page.page.locator(selector).bounding_box()
-            assert box["height"] >= least and box["y"] >= 0, selector
+            assert box["height"] >= height and box["y"] >= 0, selector
             assert box["y"] + box["height"] <= 768 and box["x"] + box["width"] <= 1366, selector
         assert page.page.locator("#stage").bounding_box()["width"] >= 740
-        assert page.page.evaluate("[...document.querySelectorAll('.column')].every((one) => one.scrollHeight <= one.clientHeight)")
+        assert page.page.evaluate("[...document.querySelectorAll('.column')].every("
+                                  "(one) => one.scrollHeight <= one.clientHeight)")
         assert page.text("output[for=smallest]") == page.text("output[for=largest]") == "× 1.00"
         page.page.locator("#largest").fill("0.5")
         page.wait("document.getElementById('export').textContent.includes('scale-max=1.41')")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Live video by WebRTC: who gets it, what is offered, what no browser says, pages that do not answer. In a browser it is
-tested by test_studio_video_page.py."""
+"""Live video by WebRTC: who gets it, what is offered, what no browser says, pages that do not answer. In a browser it
+is tested by test_studio_video_page.py."""
 import asyncio
 import os
 import pathlib
@@ -25,7 +25,8 @@ def own_udp():
             found.add(re.sub(r"\D", "", os.readlink(each)))
         except OSError:  # that of the folder itself
             continue
-    lines = [line.split() for name in ("udp", "udp6") for line in pathlib.Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]]
+    lines = [line.split() for name in ("udp", "udp6")
+             for line in pathlib.Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]]
     return [line[1].partition(":")[0] for line in lines if line[9] in found]
 
 
@@ -79,7 +80,8 @@ def test_a_page_that_does_not_answer(tmp_path, clip):
 
 
 @pytest.mark.parametrize("way, here, there, why", [
-    ("auto", "127.0.0.1", "127.0.0.1", "on the machine of the studio"), ("auto", "::1", "::1", "on the machine of the studio"),
+    ("auto", "127.0.0.1", "127.0.0.1", "on the machine of the studio"),
+    ("auto", "::1", "::1", "on the machine of the studio"),
     ("auto", "::ffff:192.0.2.1", "192.0.2.1", "on the machine of the studio"), ("auto", "192.0.2.1", "192.0.2.7", ""),
     ("webrtc", "127.0.0.1", "127.0.0.1", ""), ("mjpeg", "192.0.2.1", "192.0.2.7", "as --video=mjpeg says")])
 def test_who_gets_video(way, here, there, why):

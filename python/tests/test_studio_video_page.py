@@ -64,4 +64,5 @@ def test_video_in_a_browser(tmp_path, numbered, browser):
         page.page.wait_for_timeout(500)
         number, time, _ = page.page.evaluate(READ)
         assert number == frame_of(page.pictures[-1]) and page.pictures[-1]["type"] == "picture"
-        assert not page.faults and all(each.startswith(address.partition("?")[0]) for each in page.requests), page.faults
+        assert not page.faults and all(each.startswith(address.partition("?")[0])
+                                       for each in page.requests), page.faults

@@ -21,12 +21,13 @@ SCRIPTS = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</sty
 
 
 def peak(label, x=10):
-    return {"label": label, "x": x, "y": 20, "width": 30, "height": 40, "score": 0.99, "similarity": 0.98, "lost": False}
+    return {"label": label, "x": x, "y": 20, "width": 30, "height": 40, "score": 0.99, "similarity": 0.98,
+            "lost": False}
 
 
 def event(what, label, first, last, unanalysed=0):
-    return {"event": what, "label": label, "first-running-time": first, "last-running-time": last, "unanalysed": unanalysed,
-            "peak": peak(label)}
+    return {"event": what, "label": label, "first-running-time": first, "last-running-time": last,
+            "unanalysed": unanalysed, "peak": peak(label)}
 
 
 def line(number, came=(), left=(), events=(), analysed=True):
@@ -66,8 +67,8 @@ def test_lines_of_events():
     assert (report.frames, report.analysed, report.seconds, report.passed) == (11, 10, 0.4, True)
     first, second = report.intervals
     assert (first.first, first.last, second.first, second.last) == (0.08, 0.2, 0.36, None)
-    assert [each[0] for each in (first.thumbnail, first.last_thumbnail, second.thumbnail, second.last_thumbnail)] == [2, 5, 9,
-                                                                                                                 10]
+    shown = first.thumbnail, first.last_thumbnail, second.thumbnail, second.last_thumbnail
+    assert [each[0] for each in shown] == [2, 5, 9, 10]
 
 
 def test_expectations():
@@ -104,8 +105,8 @@ def test_labels_of_any_characters(tmp_path, label, capsys):
         reports.write(report, str(tmp_path / f"report{suffix}"))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert page.tags <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td", "figure",
-                         "img", "svg", "rect", "br"}
+    assert page.tags <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td",
+                         "figure", "img", "svg", "rect", "br"}
     assert not [name for name, _ in page.attributes if name.startswith("on") or name == "href"]
     assert all(value.startswith("data:image/jpeg;base64,") for name, value in page.attributes if name == "src")
     assert re.sub("[\x00\x1b\ud800]", "\ufffd", label) in page.text
@@ -167,15 +168,17 @@ def test_frames_stay_in_a_gpu_s_memory(monkeypatch, downloads):
     made = words("one.mp4")
     after = made[made.index("xcorrjson"):]
     assert ("cudadownload" in made) == downloads and "changes=true" in after
-    assert after[after.index("!") + 1] == ("cudadownload" if downloads else "videoscale")  # alone what has changed gets there
+    # Alone what has changed gets there.
+    assert after[after.index("!") + 1] == ("cudadownload" if downloads else "videoscale")
     assert "async-depth=4" in made and "async-depth=4" not in words("rtsp://camera") + words("0")
 
 
 def test_a_live_source_ends_when_all_is_decided(screen, capsys, monkeypatch):  # noqa: F811
     folder, pictures = screen
     (folder / "expected.txt").write_text("logo within 5 s\n")
-    monkeypatch.setattr(watch, "source", lambda text: ["filesrc", f"location={folder}/screen.avi", "!", "decodebin", "!",
-                                                       "identity", "sync=true"])
+    monkeypatch.setattr(watch, "source",
+                        lambda text: ["filesrc", f"location={folder}/screen.avi", "!", "decodebin", "!",
+                                      "identity", "sync=true"])
     status, out, _ = run(capsys, "rtsp://camera", "--templates", pictures, "--device", "cpu", "--expect",
                          folder / "expected.txt")
     assert status == 0 and len(out.splitlines()) == 1
@@ -187,7 +190,8 @@ def test_the_page(tmp_path):
     source = pathlib.Path(__file__).parents[2]
     page = (source / "docs/watch.md").read_text(encoding="utf-8")
     (tmp_path / "docs").symlink_to(source / "docs")
-    commands = [block for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL) if "export" not in block]
+    commands = [block for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+                if "export" not in block]
     subprocess.run(["bash", "-eu", "-c", "".join(commands)], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     transcript = re.search(r"^```\n\$ (xcorr .*?)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     out = subprocess.run([sys.executable, "-m", *transcript[1].split(), "--device", "cpu"], cwd=tmp_path, check=True,

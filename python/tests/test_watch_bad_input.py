@@ -99,8 +99,9 @@ def test_expectations_that_nothing_can_meet(screen, capsys):  # noqa: F811
     assert [each.get("message") for each in failures] == ["it appeared after 0.400 s", "it did not appear"]
 
 
-@pytest.mark.parametrize("words", [["--interval", "0"], ["--appear-frames", "0"], ["--gone-frames", "-1"], ["--stall", "nan"],
-                                   ["--stall", "0"], ["--for", "-1"], ["--for", "inf"]])
+@pytest.mark.parametrize("words",
+                         [["--interval", "0"], ["--appear-frames", "0"], ["--gone-frames", "-1"], ["--stall", "nan"],
+                          ["--stall", "0"], ["--for", "-1"], ["--for", "inf"]])
 def test_numbers_that_cannot_be(capsys, words):
     with pytest.raises(SystemExit) as ended:
         main(["watch", "one.avi", "--templates", "t", *words])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""For tests of `xcorr watch`: a recording of a screen with pictures to look for, the command, and a reader of its pages."""
+"""For tests of `xcorr watch`: a recording of a screen, pictures to look for, the command, and a reader of its pages."""
 import html.parser
 
 import pytest

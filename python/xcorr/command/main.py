@@ -19,7 +19,8 @@ STATUS = {0: "something was found, or done", 1: "nothing was found",
           2: "something could not be read, written or understood: standard error says what; the rest went on",
           130: "it was interrupted"}
 
-_EPILOG = "xcorr COMMAND --help says more. Exit status:\n" + "\n".join(f"  {key:<4} {text}" for key, text in STATUS.items())
+_EPILOG = "\n".join(["xcorr COMMAND --help says more. Exit status:",
+                     *(f"  {key:<4} {text}" for key, text in STATUS.items())])
 
 
 def parser() -> argparse.ArgumentParser:

@@ -34,20 +34,23 @@ Each line of the file for --expect says what has to appear, and how many seconds
   main menu within 20 s
 
 The exit status is 0 where everything expected has appeared, or where something has if nothing is expected; 1 where not;
-2 where the source could not be read to its end, or a report not be written; 130 where it was interrupted, with reports of
-what there was until then. A live source with --expect ends as soon as that is decided.
+2 where the source could not be read to its end, or a report not be written; 130 where it was interrupted, with reports
+of what there was until then. A live source with --expect ends as soon as that is decided.
 """
 
 
 def add_to(commands: Any) -> None:
-    parser = commands.add_parser("watch", help="says when pictures appear on a screen and when they are gone (with GStreamer)",
+    parser = commands.add_parser("watch", help="says when pictures appear on a screen and when they are gone (with "
+                                 "GStreamer)",
                                  epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input", metavar="SOURCE", help="a file, an address such as rtsp://..., or the number of a camera")
+    parser.add_argument("input", metavar="SOURCE", help="a file, an address such as rtsp://..., or the number of a "
+                        "camera")
     parser.add_argument("--templates", required=True, metavar="DIR", help="the folder of the pictures")
     parser.add_argument("--expect", metavar="FILE", help="lines such as: main menu within 20 s")
     parser.add_argument("--report", action="append", default=[], metavar="FILE",
                         help="a report with thumbnails: .html, .json or, as JUnit, .xml; may be repeated")
-    parser.add_argument("--for", type=seconds, metavar="SECONDS", dest="seconds", help="end after so much of the source")
+    parser.add_argument("--for", type=seconds, metavar="SECONDS", dest="seconds", help="end after so much of the "
+                        "source")
     parser.add_argument("--stall", type=seconds, default=10, metavar="SECONDS",
                         help=f"give up where no frame comes for so long; the first one has {FIRST} (%(default)g)")
     parser.add_argument("--appear-frames", type=count, default=2, metavar="N",
@@ -89,8 +92,8 @@ def is_live(text: str) -> bool:
 def words_of(options: argparse.Namespace, lines: int, thumbnails: int | None) -> list[str]:
     """Of the command gst-launch-1.0; lines and small frames go to these descriptors.
 
-    Nothing brings frames out of a GPU's memory but what makes thumbnails, and that sees only frames where labels come or
-    go. Where decoders can be ahead several frames are searched at a time.
+    Nothing brings frames out of a GPU's memory but what makes thumbnails, and that sees only frames where labels come
+    or go. Where decoders can be ahead several frames are searched at a time.
     """
     element = matcher(options, options.template, False)
     element += [f"templates-dir={quoted(pathlib.Path(options.templates).resolve())}", "events=true", "subpixel=none",
@@ -103,8 +106,8 @@ def words_of(options: argparse.Namespace, lines: int, thumbnails: int | None) ->
         end = [*(["cudadownload", "!"] if has_element("cudadownload") else []), "videoscale", "!", "videoconvert", "!",
                f"video/x-raw,format=RGB,width={width},height={height},pixel-aspect-ratio=1/1", "!", "fdsink",
                f"fd={thumbnails}", "sync=false"]
-    return ["gst-launch-1.0", "-e", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4", "!",
-            *element, "!", *writer(lines), "changes=true", "!", *end]
+    return ["gst-launch-1.0", "-e", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4",
+            "!", *element, "!", *writer(lines), "changes=true", "!", *end]
 
 
 class Watch:
@@ -185,7 +188,8 @@ class Watch:
     def end(self, thumbnail: bytes) -> None:
         """`thumbnail` came last: of the frame that shows last what is still there, where that has none yet."""
         for label, interval in self._there.items():
-            interval.last_thumbnail = (thumbnail or self._before) if label in self._starts else self._latest.get(label, b"")
+            interval.last_thumbnail = (thumbnail or self._before if label in self._starts
+                                       else self._latest.get(label, b""))
         for expected in self.report.expectations:
             expected.met = bool(expected.met)
 
@@ -200,8 +204,8 @@ def text_of(event: dict[str, Any]) -> str:
     utc = event.get("first-utc" if event["event"] == "appeared" else "last-utc", "")
     beside = "after" if event["event"] == "appeared" else "before"
     between = f"  {beside} unanalysed frames: {event['unanalysed']}" if event["unanalysed"] else ""
-    return (f"{'?' if at is None else f'{at:.3f}':>10} s  {event['event']:<8}  {shown(event['label'])}  at {peak['x']:.0f},"
-            f"{peak['y']:.0f}  score {peak['score']:.4g}  {utc}{between}").rstrip()
+    return (f"{'?' if at is None else f'{at:.3f}':>10} s  {event['event']:<8}  {shown(event['label'])}  at "
+            f"{peak['x']:.0f},{peak['y']:.0f}  score {peak['score']:.4g}  {utc}{between}").rstrip()
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A page: what it has shown, and what it is still to be sent. It gets an image when it has shown the one before, or live
-video. And what all hosts of pages have in common."""
+"""A page: what it has shown, and what it is still to be sent. It gets an image when it has shown the one before, or
+live video. And what all hosts of pages have in common."""
 from __future__ import annotations
 
 import asyncio
@@ -27,7 +27,7 @@ def packed(header: dict[str, Any], body: bytes) -> bytes:
 
 
 class Host:
-    """What pages are of. Each function `do_NAME` has the name that the page uses; what it raises is told to that page."""
+    """What pages are of. Each function `do_NAME` has the name that pages use; what it raises is told to that page."""
     index = "index.html"
 
     def __init__(self) -> None:

@@ -119,7 +119,8 @@ class Encoder:
             self.close()
             width, height = scaled(size_of(sample), self._widest)
             self._chain = Chain(["videoconvert", "!", "videoscale", "!", f"video/x-raw,width={width},height={height},"
-                                 "pixel-aspect-ratio=1/1", "!", "jpegenc", "!", "appsink", "name=out", "sync=false"], caps)
+                                 "pixel-aspect-ratio=1/1", "!", "jpegenc", "!", "appsink", "name=out", "sync=false"],
+                                caps)
             self._of = caps.to_string()
         buffer = self._chain(sample.get_buffer()).get_buffer()
         return bytes(buffer.extract_dup(0, buffer.get_size()))
@@ -143,8 +144,9 @@ class Response:
         if of != self._of:
             self.close()
             self._chain = Chain(["cudaxcorr", "name=match", f"match-on={match_on}", "post-messages=false",
-                                 "attach-roi-meta=false", "!", "fakesink", "sync=false", "async=false", "match.response", "!",
-                                 "queue", "!", "appsink", "name=out", "sync=false", "async=false"], sample.get_caps())
+                                 "attach-roi-meta=false", "!", "fakesink", "sync=false", "async=false",
+                                 "match.response", "!", "queue", "!", "appsink", "name=out", "sync=false",
+                                 "async=false"], sample.get_caps())
             self._chain.pipeline.get_by_name("match").set_property("template", template)
             self._of = of
         assert self._chain

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which pages get live video, and how: by WebRTC what plays, once a page has shown that it arrives, else JPEG images."""
+"""Which pages get live video: by WebRTC what plays, once a page has shown that it arrives, else JPEG images."""
 from __future__ import annotations
 
 import asyncio

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pipeline behind the page: a source, `cudaxcorr`, `xcorrjson`, and a sink that hands out each frame with its results.
+"""The pipeline behind the page: a source, `cudaxcorr`, `xcorrjson`, and a sink that hands out each frame with its
+results.
 
-Results come as `xcorrjson` writes them, by a named pipe; a line belongs to the frame with its timestamp. Nothing here waits
-for a page. All functions but the callbacks are for one thread at a time.
+Results come as `xcorrjson` writes them, by a named pipe; a line belongs to the frame with its timestamp. Nothing here
+waits for a page. All functions but the callbacks are for one thread at a time.
 """
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def kind_of(source: str) -> str:
 
 
 class Player:
-    """Plays one source. `on_frame` gets each Frame in GStreamer's thread, `on_event` a name and a text from another one."""
+    """Plays one source. `on_frame` gets each Frame in GStreamer's thread, `on_event` a name and a text from another."""
 
     def __init__(self, source: str, on_frame: Callable[[Frame], None], on_event: Callable[[str, str], None],
                  device: str = "auto") -> None:
@@ -82,8 +83,8 @@ class Player:
         except BaseException as error:
             self.close()
             if refused and isinstance(error, PipelineError):
-                raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file must "
-                                    "not") from error
+                raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file "
+                                    "must not") from error
             raise
         self._threads[1].start()
 
@@ -93,9 +94,10 @@ class Player:
                                 "libgstcudaxcorr.so; xcorr doctor says more")
         name, _, ordinal = device.partition(":")
         still = ["!", "imagefreeze", "!", STILL] if self.kind == "picture" else []
-        words = [*source_words(source), *still, "!", "videoconvert", "!", "cudaxcorr", "name=match", "post-messages=false",
-                 "attach-roi-meta=false", "events=true", f"backend={name}", *[f"cuda-device-id={ordinal}"] * bool(ordinal),
-                 "!", "xcorrjson", f"location={pipe}", "!", "appsink", "name=frames", "emit-signals=true", "max-buffers=1"]
+        words = [*source_words(source), *still, "!", "videoconvert", "!", "cudaxcorr", "name=match",
+                 "post-messages=false", "attach-roi-meta=false", "events=true", f"backend={name}",
+                 *[f"cuda-device-id={ordinal}"] * bool(ordinal), "!", "xcorrjson", f"location={pipe}", "!", "appsink",
+                 "name=frames", "emit-signals=true", "max-buffers=1"]
         pipeline = Gst.parse_launchv(words)
         sink = pipeline.get_by_name("frames")
         sink.get_static_pad("sink").add_probe(Gst.PadProbeType.EVENT_FLUSH, self._flush)
@@ -196,7 +198,7 @@ class Player:
         return int(self._last.results["stream-time"] or 0) if self._last else 0
 
     def _follow(self, really: bool) -> None:
-        """A frame that is searched again and again, standing still, confirms no track: there matches are shown as they are."""
+        """A frame that is searched again and again, standing still, confirms no track: there are matches then."""
         track = really and self._properties.get("track") == "true"
         Gst.util_set_object_arg(self.matcher, "track", "true" if track else "false")
 

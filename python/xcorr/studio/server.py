@@ -36,8 +36,8 @@ TOKEN, TICKETS, NAMES = web.AppKey("token", str), web.AppKey("tickets", set), we
 HOST = web.AppKey("host", Host)
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-                               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+                               "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -67,7 +67,8 @@ def _refusal(request: web.Request) -> str:
 
 
 @web.middleware
-async def guard(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+async def guard(request: web.Request,
+                handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
     if text := _refusal(request):
         return web.Response(status=403, text=text)
     return await handler(request)
@@ -189,8 +190,8 @@ async def serving(options: Any) -> AsyncIterator[tuple[str, str]]:
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise Unreadable(f"cannot listen at --host {options.host}: {error.strerror or error}") from None
-            raise Unreadable(f"port {options.port} is in use, by another studio perhaps: give --port another one, or 0 for "
-                             "any that is free") from None
+            raise Unreadable(f"port {options.port} is in use, by another studio perhaps: give --port another one, or 0 "
+                             "for any that is free") from None
         port = runner.addresses[0][1]
         await studio.begin(options.template)
         ticket = secrets.token_urlsafe(24)

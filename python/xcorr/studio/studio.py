@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What all browsers share: the source that plays, the templates, the settings; and what each of them is sent.
 
-GStreamer's threads hand frames over and go on. A thread makes JPEG images of the newest one whenever a page waits for one,
-so frames that come meanwhile are left out. A page waits from when it has shown one image until it gets the next: one that
-is slow, sleeps or stalls gets fewer images, and nobody else notices.
+GStreamer's threads hand frames over and go on. A thread makes JPEG images of the newest one whenever a page waits for
+one, so frames that come meanwhile are left out. A page waits from when it has shown one image until it gets the next:
+one that is slow, sleeps or stalls gets fewer images, and nobody else notices.
 """
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Template(NamedTuple):
 
 
 def in_short(frame: Frame, thumbnails: Thumbnails) -> list[Any]:
-    """For the timeline: the time, of each target template, score, state and number, and what has become of labels, when,
-    with the number of the thumbnail."""
+    """For the timeline: the time, of each target template, score, state and number, and what has become of labels,
+    when, with the number of the thumbnail."""
     time, peaks = frame.results["stream-time"], frame.results["peaks"]
     events = []
     for event in frame.results.get("events", ()) if time is not None else ():
@@ -132,8 +132,8 @@ class Studio(LiveHost):
             self._player.close()
             self._player = None
         try:
-            self._player = player = Player(source, self._on_frame, lambda *event: self.soon(self._on_event, player, *event),
-                                           self._device)
+            self._player = player = Player(source, self._on_frame,
+                                           lambda *event: self.soon(self._on_event, player, *event), self._device)
         except PipelineError as error:
             raise Unreadable(f"{source}: {error}") from None
         player.set(self.search.of_element(player.kind == "picture"))
@@ -152,7 +152,8 @@ class Studio(LiveHost):
     async def do_play(self, _: Any, message: dict[str, Any]) -> None:
         rate = message.get("rate", 1.0)
         if rate not in RATES:
-            raise ValueError(f"videos play at {', '.join(f'{each:g}' for each in RATES)} times their rate, not {rate!r}")
+            raise ValueError(f"videos play at {', '.join(f'{each:g}' for each in RATES)} times their rate, not "
+                             f"{rate!r}")
         await self._in_turn(self._playing().play, message.get("playing") is True, float(rate))
         self.tell_state()
 
@@ -182,7 +183,8 @@ class Studio(LiveHost):
         x, y, width, height = box
         size = size_of(picture.frame.sample)
         if min(width, height) < SMALLEST or min(x, y) < 0 or x + width > size[0] or y + height > size[1]:
-            raise ValueError(f"a box has {SMALLEST}x{SMALLEST} pixels or more and lies in the picture of {size[0]}x{size[1]}")
+            raise ValueError(f"a box has {SMALLEST}x{SMALLEST} pixels or more and lies in the picture of "
+                             f"{size[0]}x{size[1]}")
         if len(self.templates) >= MOST_TEMPLATES:
             raise ValueError(f"there are {MOST_TEMPLATES} templates; remove some first")
         await self._in_turn(self._add_box, picture, (x, y, width, height), str(message.get("label") or ""))
@@ -203,7 +205,8 @@ class Studio(LiveHost):
 
     def _free_label(self) -> str:
         there = {each.label for each in self.templates}
-        return next(name for name in (f"target {number}" for number in range(1, MOST_TEMPLATES + 2)) if name not in there)
+        return next(name for name in (f"target {number}" for number in range(1, MOST_TEMPLATES + 2))
+                    if name not in there)
 
     async def begin(self, templates: list[str]) -> None:
         """With the first of the sources, and these files as templates."""
@@ -276,8 +279,8 @@ class Studio(LiveHost):
         if view.show == "off":
             raise ValueError("no field is shown")
         try:
-            header, body = await self._loop.run_in_executor(self._scoring, self._fields, picture.frame, view, self._device,
-                                                            self._reference)
+            header, body = await self._loop.run_in_executor(self._scoring, self._fields, picture.frame, view,
+                                                            self._device, self._reference)
         except RuntimeError as error:  # of every frame perhaps
             header, body = {"state": str(error)}, b""
         client.send(packed({"type": "field", "size": size_of(picture.frame.sample), **header}, body))

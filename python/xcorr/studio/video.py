@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Live video for a page by WebRTC: what encodes the frames of one page and sends them, GStreamer's webrtcbin.
 
-The page's websocket carries what both sides have to agree on. Media leaves from the address at which the page reached the
-server, and goes to where the page's own checks come from: addresses that a page names are not used, and no other server
-is asked for any.
+The page's websocket carries what both sides have to agree on. Media leaves from the address at which the page reached
+the server, and goes to where the page's own checks come from: addresses that a page names are not used, and no other
+server is asked for any.
 """
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def _hold(ice: Any) -> None:
 class Video:
     """To one page. `send` and `fail` are called in threads of GStreamer's, the functions here in one other."""
 
-    def __init__(self, codec: str, address: str, send: Callable[[dict[str, Any]], None], fail: Callable[[], None]) -> None:
+    def __init__(self, codec: str, address: str, send: Callable[[dict[str, Any]], None],
+                 fail: Callable[[], None]) -> None:
         self.flows = False  # the page has shown a frame
         self._codec, self._send, self._fail = CODECS[codec], send, fail
         self._fed: dict[int, Frame] = {}
@@ -90,7 +91,7 @@ class Video:
         ice = self._web.get_property("ice-agent")
         _hold(ice)
         ice.set_property("ice-tcp", False)
-        ice.get_property("agent").set_property("upnp", False)  # it would ask all routers of the network to let it through
+        ice.get_property("agent").set_property("upnp", False)  # it would ask the network's routers to let it through
         ice.emit("add-local-ip-address", address)
         self._handlers = [self._web.connect(name, handler) for name, handler in (
             ("on-negotiation-needed", self._negotiate), ("notify::connection-state", self._look),
@@ -122,7 +123,8 @@ class Video:
         """The page's. Raises ValueError."""
         if not isinstance(text, str):
             raise ValueError("an answer is a text")
-        read, message = self._sdp.SDPMessage.new_from_text(re.sub(r"(?m)^a=(candidate|remote-candidates):.*\n?", "", text))
+        known = re.sub(r"(?m)^a=(candidate|remote-candidates):.*\n?", "", text)
+        read, message = self._sdp.SDPMessage.new_from_text(known)
         if read != self._sdp.SDPResult.OK or message.medias_len() != 1:
             raise ValueError("that is no session description")
         if self._begun is None:
@@ -154,7 +156,8 @@ class Video:
         if caps.to_string() == self._caps:
             return
         self._caps = caps.to_string()
-        width, height = (max(2, each // 2 * 2) for each in scaled(size_of(sample), WIDEST))  # of planes at half the size
+        # Even, since colours have planes of half the size.
+        width, height = (max(2, each // 2 * 2) for each in scaled(size_of(sample), WIDEST))
         self._pipeline.get_by_name("size").set_property("caps", Gst.Caps.from_string(
             f"video/x-raw,format=I420,width={width},height={height},pixel-aspect-ratio=1/1"))
         name, unit = self._codec.rate
