@@ -79,6 +79,23 @@ def test_a_page_that_does_not_answer(tmp_path, clip):
     run(tmp_path, [clip], scenario, video="webrtc")
 
 
+@needs_element
+def test_images_come_again_where_video_is_lost(tmp_path, clip, monkeypatch):
+    monkeypatch.setattr(video, "LOST", 0.5)
+
+    async def scenario(client, _):
+        page, kinds = await opened(client), []
+        await page.send("video", codecs=video.codecs())
+        for _ in range(40):
+            header, _ = await page.next("frame", "picture")
+            kinds.append(header["type"])
+            if header["type"] == "frame":
+                await page.send("shown", number=header["number"], video=True)
+        assert kinds[0] == "picture" and set(kinds[-10:]) == {"frame"}
+        await page.next("picture")
+    run(tmp_path, [clip], scenario, video="webrtc")
+
+
 @pytest.mark.parametrize("way, here, there, why", [
     ("auto", "127.0.0.1", "127.0.0.1", "on the machine of the studio"),
     ("auto", "::1", "::1", "on the machine of the studio"),

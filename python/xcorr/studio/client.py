@@ -115,8 +115,13 @@ class Client:
     def take(self, frame: Frame, record: list[Any]) -> None:
         """A frame, and what the timeline has of it."""
         self.history.append(record)
-        if self.video and self._studio.plays() and (stamp := self.video.feed(frame)) is not None:
+        if not self.video or not self._studio.plays():
+            return
+        flowed, stamp = self.video.flows, self.video.feed(frame)
+        if stamp is not None:
             self.send(json.dumps(self._header("frame", frame) | {"stamp": stamp}))
+        if flowed and not self.video.flows:  # images again
+            self._studio.want()
 
     def _header(self, kind: str, frame: Frame) -> dict[str, Any]:
         history = list(self.history)

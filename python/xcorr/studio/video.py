@@ -21,6 +21,7 @@ CLOCK = 90_000  # steps of an RTP timestamp in a second
 BITS = 4.5  # a second for each pixel: at 30 frames a second 0.15 of a frame
 MOST_AHEAD = 15  # frames that a page has not shown yet
 FORGOTTEN = 2.0  # s, after which a frame is no longer waited for: it was lost on the way
+LOST = 5.0  # s, after which the page is no longer taken to get video
 _FACTORIES = "webrtcbin", "nicesink", "dtlsenc", "srtpenc"
 
 
@@ -74,7 +75,8 @@ class Video:
 
     def __init__(self, codec: str, address: str, send: Callable[[dict[str, Any]], None],
                  fail: Callable[[], None]) -> None:
-        self.flows = False  # the page has shown a frame
+        self.flows = False  # the page shows frames
+        self._last_shown = 0.0  # when it did
         self._codec, self._send, self._fail = CODECS[codec], send, fail
         self._fed: dict[int, Frame] = {}
         self._webrtc: Any = importlib.import_module("gi.repository.GstWebRTC")
@@ -135,6 +137,7 @@ class Video:
 
     def feed(self, frame: Frame) -> int | None:
         """The RTP timestamp that it will have; None where it is left out, since the page falls behind."""
+        self.flows = self.flows and frame.taken - self._last_shown < LOST
         self._fed = {number: each for number, each in self._fed.items() if frame.taken - each.taken < FORGOTTEN}
         if self._begun is None or frame.taken < self._begun or len(self._fed) >= MOST_AHEAD:
             return None
@@ -168,7 +171,7 @@ class Video:
         """What the page shows now; those before it will not be shown."""
         frame = self._fed.get(number) if isinstance(number, int) else None
         if frame:
-            self.flows = True
+            self.flows, self._last_shown = True, time.monotonic()
             self._fed = {each: other for each, other in self._fed.items() if each > frame.number}
         return frame
 
