@@ -110,6 +110,14 @@ class Page:
         self.page.mouse.move(*self.at(x + INSET + side, y + INSET + side))
         self.page.mouse.up()
 
+    def follow(self):
+        """Pause, a box, play: until the patch is followed."""
+        self.page.keyboard.press("k")
+        self.draw()
+        self.wait("document.querySelectorAll('#templates li').length === 1")
+        self.page.keyboard.press(" ")
+        self.wait("document.querySelector('#templates .tracked')")
+
 
 def frame_of(picture):
     return round(picture["results"]["stream-time"] * scene.RATE / 1e9)
@@ -141,11 +149,7 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         page = Page(browser, address, color_scheme="dark")
         assert page.page.url == address.partition("?")[0]  # the token is in no address that stays
         page.wait("document.getElementById('time').textContent")
-        page.page.keyboard.press("k")
-        page.draw()
-        page.wait("document.querySelectorAll('#templates li').length === 1")
-        page.page.keyboard.press(" ")
-        page.wait("document.querySelector('#templates .tracked')")
+        page.follow()
         followed = time.monotonic() - started
         seen = len(page.pictures)
         page.page.wait_for_timeout(6000)

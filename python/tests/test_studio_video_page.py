@@ -36,11 +36,7 @@ def test_video_in_a_browser(tmp_path, numbered, browser):
     with studio(tmp_path, numbered, "--video=webrtc") as address:
         page = Page(browser, address, color_scheme="dark")
         page.wait("document.getElementById('way').textContent.startsWith('WebRTC')")
-        page.page.keyboard.press("k")
-        page.draw()
-        page.wait("document.querySelectorAll('#templates li').length === 1")
-        page.page.keyboard.press(" ")
-        page.wait("document.querySelector('#templates .tracked')")
+        page.follow()
         seen, shown = len(page.pictures), set()
         for _ in range(150):
             number, time, way = page.page.evaluate(READ)
