@@ -104,6 +104,8 @@ class Client:
             now = Picture(frame, b"")
         elif self._sent and self._sent.frame.number == number:
             now = self._sent
+            if self.video:
+                self.video.rest()
         else:
             return
         self._shown, self.behind = now, time.monotonic() - now.frame.taken

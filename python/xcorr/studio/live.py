@@ -12,7 +12,6 @@ from .client import Client, Host
 from .player import Frame
 from .video import Video, codecs, missing
 
-WAYS = "auto", "mjpeg", "webrtc"
 MOST_CODECS = 100  # in a page's list
 
 
@@ -25,6 +24,7 @@ class LiveHost(Host):
     """Its pages ask for live video when they open."""
 
     def __init__(self, way: str = "auto") -> None:
+        """`way`: of the option --video."""
         super().__init__()
         self._loop, self._closed = asyncio.get_running_loop(), False
         self._way, self._lacks = way, missing()
@@ -59,9 +59,9 @@ class LiveHost(Host):
         named = message.get("codecs")
         if not isinstance(named, list) or len(named) > MOST_CODECS:
             raise ValueError("codecs are a list of their names")
-        self._end(client)
         common = [name for name in codecs() if name in named]
         if why := self._why_not(client) or ("" if common else "the browser plays nothing that is coded here"):
+            self._end(client)
             client.send(json.dumps({"type": "images", "text": why}))
             return
 
@@ -71,6 +71,7 @@ class LiveHost(Host):
         if client not in self.clients:  # it has left meanwhile
             await self._aside(video.close)
             return
+        self._end(client)
         client.video = video
         await self._aside(video.begin)
 

@@ -76,7 +76,7 @@ class Video:
     def __init__(self, codec: str, address: str, send: Callable[[dict[str, Any]], None],
                  fail: Callable[[], None]) -> None:
         self.flows = False  # the page shows frames
-        self._last_shown = 0.0  # when it did
+        self._waits: float | None = None  # since when a frame is to be shown
         self._codec, self._send, self._fail = CODECS[codec], send, fail
         self._fed: dict[int, Frame] = {}
         self._webrtc: Any = importlib.import_module("gi.repository.GstWebRTC")
@@ -137,7 +137,7 @@ class Video:
 
     def feed(self, frame: Frame) -> int | None:
         """The RTP timestamp that it will have; None where it is left out, since the page falls behind."""
-        self.flows = self.flows and frame.taken - self._last_shown < LOST
+        self.flows = self.flows and (self._waits is None or frame.taken - self._waits < LOST)
         self._fed = {number: each for number, each in self._fed.items() if frame.taken - each.taken < FORGOTTEN}
         if self._begun is None or frame.taken < self._begun or len(self._fed) >= MOST_AHEAD:
             return None
@@ -146,11 +146,12 @@ class Video:
         self._adapt(frame.sample)
         buffer = frame.sample.get_buffer()
         kinds = Gst.BufferCopyFlags
-        copy = buffer.copy_region(kinds.FLAGS | kinds.META | kinds.MEMORY, 0, buffer.get_size())  # of no bytes
+        copy = buffer.copy_region(kinds.FLAGS | kinds.META | kinds.MEMORY, 0, buffer.get_size())  # on the same memory
         copy.pts = int((frame.taken - self._begun) * Gst.SECOND)
         stamp = copy.pts * CLOCK // Gst.SECOND % 2 ** 32
         self._in.emit("push-buffer", copy)
         self._fed[frame.number] = frame
+        self._waits = self._waits or frame.taken
         return stamp
 
     def _adapt(self, sample: Any) -> None:
@@ -171,9 +172,13 @@ class Video:
         """What the page shows now; those before it will not be shown."""
         frame = self._fed.get(number) if isinstance(number, int) else None
         if frame:
-            self.flows, self._last_shown = True, time.monotonic()
+            self.flows, self._waits = True, None
             self._fed = {each: other for each, other in self._fed.items() if each > frame.number}
         return frame
+
+    def rest(self) -> None:
+        """The page shows an image of what stands still instead."""
+        self._waits = None
 
     def close(self) -> None:
         """For good. Its sockets go with the last reference to webrtcbin, which handlers have too."""

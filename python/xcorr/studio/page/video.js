@@ -37,14 +37,19 @@ export class Video {
       this.element.play().catch(() => {}); // it is stopped with the connection
       this.follow(this.element);
     };
-    peer.onconnectionstatechange = () => peer === this.peer && peer.connectionState === "failed" && this.giveUp("the connection was lost");
-    await peer.setRemoteDescription({type: "offer", sdp});
-    await peer.setLocalDescription(await peer.createAnswer());
-    this.send("answer", {sdp: peer.localDescription.sdp});
+    const failed = (why) => peer === this.peer && this.giveUp(why); // unless it has been stopped
+    peer.onconnectionstatechange = () => peer.connectionState === "failed" && failed("the connection for video was lost");
+    try {
+      await peer.setRemoteDescription({type: "offer", sdp});
+      await peer.setLocalDescription(await peer.createAnswer());
+      this.send("answer", {sdp: peer.localDescription.sdp});
+    } catch (error) {
+      failed(error.message);
+    }
   }
 
   candidate({line, text}) {
-    this.peer?.addIceCandidate({candidate: text, sdpMLineIndex: line});
+    this.peer?.addIceCandidate({candidate: text, sdpMLineIndex: line}).catch(() => {}); // others may do
   }
 
   // What the server says of a frame, which may come before the video or after it.
@@ -59,11 +64,8 @@ export class Video {
       this.follow(element);
       const header = this.told.get(rtpTimestamp);
       if (!header) return;
-      const image = new VideoFrame(element);
-      if (Math.abs(image.timestamp / 1e6 - mediaTime) > SAME) { // it has gone on since
-        image.close();
-        return;
-      }
+      const image = frameOf(element, mediaTime);
+      if (!image) return;
       this.told.delete(rtpTimestamp);
       if (this.waits) this.onChange(`WebRTC, ${this.codec}`);
       clearTimeout(this.waits);
@@ -87,4 +89,16 @@ export class Video {
     this.told.clear();
     this.onChange("JPEG", why);
   }
+}
+
+// Null where the element has gone on since, or has none now.
+function frameOf(element, mediaTime) {
+  try {
+    const image = new VideoFrame(element);
+    if (Math.abs(image.timestamp / 1e6 - mediaTime) <= SAME) return image;
+    image.close();
+  } catch (error) {
+    if (error.name !== "InvalidStateError") throw error;
+  }
+  return null;
 }
