@@ -95,14 +95,18 @@ class Page:
         return (box["x"] + (box["width"] - scene.SIZE[0] * scale) / 2 + x * scale,
                 box["y"] + (box["height"] - scene.SIZE[1] * scale) / 2 + y * scale)
 
-    def draw(self):
-        """A box around the patch in the picture that stands still; returns its place in the picture."""
+    def still(self):
+        """The number of the frame that is shown once all stands still."""
         self.wait("!document.body.classList.contains('playing')")
         seen = None
         while seen != len(self.pictures):  # until the last picture is there
             seen = len(self.pictures)
-            self.page.wait_for_timeout(300)
-        x, y = scene.place(frame_of(self.pictures[-1]))
+            self.page.wait_for_timeout(500)
+        return frame_of(self.pictures[-1])
+
+    def draw(self):
+        """A box around the patch in the picture that stands still; returns its place in the picture."""
+        x, y = scene.place(self.still())
         side = scene.PATCH - 2 * INSET
         self.page.mouse.move(*self.at(x + INSET, y + INSET))
         self.page.mouse.down()
@@ -255,9 +259,7 @@ def test_keys_labels_and_a_second_page(tmp_path, clip, browser):
         keys.press("l")
         page.wait("document.getElementById('rate').textContent === '× 2'")
         keys.press(" ")
-        page.wait("!document.body.classList.contains('playing')")
-        page.page.wait_for_timeout(300)
-        before = frame_of(page.pictures[-1])
+        before = page.still()
         for key, after in ("ArrowRight", before + 1), ("ArrowLeft", before):
             keys.press(key)
             end = time.monotonic() + LIMIT / 1000

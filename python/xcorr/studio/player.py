@@ -221,6 +221,7 @@ class Player:
         if self.kind != "video" or self._last is None:
             return
         self.play(False)
+        self._pipeline.get_state(PATIENCE * Gst.SECOND)  # a step before the frame that stands there would be lost
         if frames > 0:
             self._follow(True)
             self._pipeline.send_event(Gst.Event.new_step(Gst.Format.BUFFERS, frames, 1.0, True, False))
