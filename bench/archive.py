@@ -15,8 +15,8 @@ template of 64x64. Rows:
 Each runs for about so many seconds. On the CPU all have one core but for the last, which has two; with --gpu all have
 all cores, and workers half a GPU. Ray's own processes have no others. `start_s` is what passes before the first unit
 begins, `search_s` the rest. What is compared are frames per second of `search_s`; `of_5_min` has the start in it, for a
-run of that length. `cpu_ms` is the time of cores that a frame takes, in all processes, Ray's among them: what other work
-on the machine changes least. It takes four and a half times as long as the seconds, and some for the videos.
+run of that length. `cpu_ms` is the time of cores that a frame takes, in all processes, Ray's among them: what other
+work on the machine changes least. It takes four and a half times as long as the seconds, and some for the videos.
 """
 import argparse
 import json
@@ -80,10 +80,11 @@ def write(images, line):
 def make(folder, count):
     """(the video, the template)."""
     video, template = folder / 'video.mp4', folder / 'part.png'
-    write(views(count), f'{gray(WIDTH, HEIGHT)} ! video/x-raw,format=I420 ! x264enc speed-preset=superfast bitrate=8000 '
-          f'key-int-max={RATE} ! mp4mux ! filesink location={quoted(video)}')
+    write(views(count), f'{gray(WIDTH, HEIGHT)} ! video/x-raw,format=I420 ! x264enc speed-preset=superfast '
+          f'bitrate=8000 key-int-max={RATE} ! mp4mux ! filesink location={quoted(video)}')
     first = next(views(1))
-    write([first[300:300 + SIDE, 600:600 + SIDE]], f'{gray(SIDE, SIDE)} ! pngenc ! filesink location={quoted(template)}')
+    write([first[300:300 + SIDE, 600:600 + SIDE]], f'{gray(SIDE, SIDE)} ! pngenc ! filesink '
+          f'location={quoted(template)}')
     return video, template
 
 

@@ -6,8 +6,8 @@
 
 Three sweeps, over the template's size, the number of templates and the frame's size, in frames of
 photographs; and the same with other contents (see images.py), where match() is alone: what the others
-do does not depend on it. The other ways are those of peers/ whose library is here; of the rest a line says why not. Results are checked (see
-peers/check.py): who is wrong gets no time in the CSV, and the exit status is 1.
+do does not depend on it. The other ways are those of peers/ whose library is here; of the rest a line says why not.
+Results are checked (see peers/check.py): who is wrong gets no time in the CSV, and the exit status is 1.
 """
 import argparse
 import contextlib
@@ -140,8 +140,8 @@ class Comparison:
         if errors:
             return
         say(f'  {name:16} {fields["stream_ms"]:>10} ms, {text}')
-        self.table.writerow({'program': name, 'content': problem.content, 'width': problem.width, 'height': problem.height,
-                             'side': problem.side, 'templates': problem.count, **fields})
+        self.table.writerow({'program': name, 'content': problem.content, 'width': problem.width,
+                             'height': problem.height, 'side': problem.side, 'templates': problem.count, **fields})
         self.file.flush()
 
     def peer(self, peer, problem, sweeps):

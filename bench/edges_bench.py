@@ -119,7 +119,8 @@ def main():
         found = (off[..., 0] <= 2) & (off[..., 1] <= 3)
         cells = [f"{100 * share:.0f} %" for share in found.mean(axis=0)]
         if options.turned:
-            cells.append("{:.2f} px, {:.2f}°".format(*numpy.median(off[found[:, 1], 1], axis=0)) if found[:, 1].any() else "")
+            cells.append("{:.2f} px, {:.2f}°".format(*numpy.median(off[found[:, 1], 1], axis=0)) if found[:, 1].any()
+                         else "")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

@@ -7,11 +7,11 @@
 
 The pairs are drawn by field_bench, with windows of 32x32 or 33x33 pixels every 16, or given in a folder, as the PIV
 dataset of Cai et al. has them, with windows of 16x16 or 17x17 pixels every 8. Needs the package xcorr and NumPy, for
-given pairs also Pillow; OpenPIV and OpenCV are used where they are (field_peers.sh installs all of them). Prints for each
-case and program the root of the mean square of a component's error and its greatest mean over the pairs, without vectors
-that are off by a pixel or more, whose share is in the next column. Time is the processor's for a pair, of all threads.
-The CSV has a row for each pair and program: both components of the mean displacement, of the mean error and of the error's
-root of the mean square, which plot_fields.py draws.
+given pairs also Pillow; OpenPIV and OpenCV are used where they are (field_peers.sh installs all of them). Prints for
+each case and program the root of the mean square of a component's error and its greatest mean over the pairs, without
+vectors that are off by a pixel or more, whose share is in the next column. Time is the processor's for a pair, of all
+threads. The CSV has a row for each pair and program: both components of the mean displacement, of the mean error and of
+the error's root of the mean square, which plot_fields.py draws.
 """
 import argparse
 import contextlib
@@ -76,7 +76,8 @@ def openpiv_search(before, after, layout, _):
     area = layout.window + 2 * layout.search_range
     dx, dy = pyprocess.extended_search_area_piv(
         before.astype(np.int32), after.astype(np.int32), window_size=layout.window, search_area_size=area,
-        overlap=area - layout.spacing, normalized_correlation=True, correlation_method='circular', sig2noise_method=None,
+        overlap=area - layout.spacing, normalized_correlation=True, correlation_method='circular',
+        sig2noise_method=None,
         subpixel_method='gaussian')[:2]
     x, y = pyprocess.get_coordinates(before.shape, area, area - layout.spacing, center_on_field=False)
     return x - 0.5, y - 0.5, np.ma.filled(dx, np.nan), np.ma.filled(dy, np.nan), False
@@ -131,7 +132,8 @@ def thrice(window):
 
 
 LEAST_SQUARES = {'passes': odd, 'subpixel': 'least-squares'}
-PROGRAMS = {  # what it needs, f(before, after, layout, device) -> x, y, dx, dy, whether they are of the middle of the way
+# What it needs, f(before, after, layout, device) -> x, y, dx, dy, whether they are of the middle of the way.
+PROGRAMS = {
     'xcorr, gauss': (None, of_ours()),
     'xcorr, 2w-w-w with deformation': (None, of_ours(thrice, deformation=True)),
     'xcorr, 2w-w-w with deformation, symmetric': (None, of_ours(thrice, deformation=True, symmetric=True)),
@@ -293,8 +295,8 @@ def main(arguments=None):
     print('| --- | --- | ---: | ---: | ---: | ---: |')
     with open(options.csv, 'w', encoding='utf-8') as file, tempfile.TemporaryDirectory() as name:
         what = 'given pairs' if options.pairs else 'pairs of field_bench'
-        file.write(f'# {", ".join([machine("cpu", None), *versions()])}; field_peers.py: {what}, mean displacements and '
-                   'errors in pixels\n')
+        file.write(f'# {", ".join([machine("cpu", None), *versions()])}; field_peers.py: {what}, mean displacements '
+                   'and errors in pixels\n')
         table = csv.writer(file, lineterminator='\n')
         table.writerow(COLUMNS)
         folder = options.pairs or pathlib.Path(name)

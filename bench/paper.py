@@ -41,7 +41,8 @@ def parse(arguments):
 def measure(options):
     every = float('inf') if options.full else options.every or EVERY[options.backend]
     most = float('inf') if options.full else options.most or MOST[options.backend]
-    measuring.measure(measuring.Checkcorr(options.checkcorr, options.backend, options.seconds, options.csv), every, most)
+    measuring.measure(measuring.Checkcorr(options.checkcorr, options.backend, options.seconds, options.csv), every,
+                      most)
 
 
 def report(options):

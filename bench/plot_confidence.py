@@ -29,7 +29,8 @@ def main():
         axes.grid(color=GREY, alpha=0.3, linewidth=0.6)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
         for name, colour in COLOURS.items():
-            x, y = ([float(row[column]) for row in rows if row['tracker'] == name] for column in ('confidence', 'right'))
+            x, y = ([float(row[column]) for row in rows if row['tracker'] == name]
+                    for column in ('confidence', 'right'))
             axes.plot(x, y, 'o-', color=colour, label=f'tracker={name}')
         axes.legend(frameon=False, labelcolor='linecolor')
         save(figure, options.output, 'How often a place is right, by confidence')

@@ -4,10 +4,10 @@
 
     python_peers.py [--output=FILE] [--seconds=0.1] [--only=correlate|match] [--page=FILE]
 
-A ratio is the peer's time over ours: above 1 ours is quicker. Programs take turns, in the other order every second turn,
-and the least time counts, to which other programs only add. Correlations are compared with the faster of SciPy's two,
-`correlate2d` where that makes up to 1e8 products and `fftconvolve`; matchTemplate with cv2's, on noise, whose content
-does not matter to either. With --page the tables of docs/python.md are replaced by these.
+A ratio is the peer's time over ours: above 1 ours is quicker. Programs take turns, in the other order every second
+turn, and the least time counts, to which other programs only add. Correlations are compared with the faster of SciPy's
+two, `correlate2d` where that makes up to 1e8 products and `fftconvolve`; matchTemplate with cv2's, on noise, whose
+content does not matter to either. With --page the tables of docs/python.md are replaced by these.
 """
 import argparse
 import csv

@@ -115,7 +115,8 @@ def table(times, guidelines):
     for problem, each in slowdowns.items():
         mine = [(names.index(name), round(100 * log)) for name, log in sorted(each.items())
                 if (problem.match, problem.backend, name) in good]
-        lines.append(f'    {{{str(problem.match).lower()}, Backend::{problem.backend}, ElementType::{problem.type}, Form::{problem.form}, '
+        lines.append(f'    {{{str(problem.match).lower()}, Backend::{problem.backend}, '
+                     f'ElementType::{problem.type}, Form::{problem.form}, '
                      f'{problem.right_pixels}, {problem.shifts}, {problem.lefts}, {problem.rights}, '
                      f'{problem.share}, {count}, {len(mine)}}},\n')
         listed.append('    ' + ', '.join(f'{{{index}, {percent}}}' for index, percent in mine) + ',\n')

@@ -118,7 +118,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add('folders', nargs='*', metavar='FOLDER', help='a sequence')
-    add('--made', metavar='PROGRAM', help='synthetic_sequences: the sequences that it draws instead, each from its first frame')
+    add('--made', metavar='PROGRAM', help='synthetic_sequences: the sequences that it draws instead, each from its '
+        'first frame')
     add('--element', action='append', metavar='PROPERTIES',
         help="cudaxcorr with these, such as 'threshold=0.6 max-peaks=2'; several times: as many rows. Default: none")
     add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')

@@ -35,7 +35,8 @@ def cases_in(text):
                 number(r"^\[  SKIPPED \] (\d+) tests?, listed", text))
     if unit := re.findall(r"^Ran (\d+) tests? in .*\n+(?:OK|FAILED)(.*)$", text, re.MULTILINE):
         ran, rest = unit[-1]
-        failed, skipped = number(r"failures=(\d+)", rest) + number(r"errors=(\d+)", rest), number(r"skipped=(\d+)", rest)
+        failed = number(r"failures=(\d+)", rest) + number(r"errors=(\d+)", rest)
+        skipped = number(r"skipped=(\d+)", rest)
         return max(0, int(ran) - failed - skipped), failed, skipped  # a class that is skipped has not run
     if py := re.findall(r"^(?:\d+ [a-z]+,? )+in [\d.]+s", text, re.MULTILINE):
         return (number(r"(\d+) passed", py[-1]), number(r"(\d+) failed", py[-1]) + number(r"(\d+) errors?", py[-1]),

@@ -172,8 +172,8 @@ for name in "gate", "door":
 
 
 def packages(shell):
-    shell.section("Packages", "Debian's, of the CPU alone: without the profile `pkg.cudaxcorr.nocuda` kernels for all kinds "
-                  "of GPU come on top.")
+    shell.section("Packages", "Debian's, of the CPU alone: without the profile `pkg.cudaxcorr.nocuda` kernels for all "
+                  "kinds of GPU come on top.")
     shutil.copytree(SOURCE, shell.folder / "copy/cudaxcorr", symlinks=True,
                     ignore=shutil.ignore_patterns(".*", "build*", "__pycache__"))
     shell.run("cd copy/cudaxcorr && DEB_BUILD_PROFILES=pkg.cudaxcorr.nocuda DEB_BUILD_OPTIONS='nocheck noautodbgsym' "

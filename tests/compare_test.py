@@ -210,7 +210,8 @@ class Images(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if not importlib.util.find_spec('numpy') or not (importlib.util.find_spec('cv2') or importlib.util.find_spec('PIL')):
+    numpy, opencv, pillow = (importlib.util.find_spec(name) for name in ('numpy', 'cv2', 'PIL'))
+    if not numpy or not (opencv or pillow):
         print('no NumPy, or neither OpenCV nor Pillow: nothing was tested')
         sys.exit(77)
     sys.path.insert(0, str(FOLDER))

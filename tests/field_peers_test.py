@@ -114,7 +114,8 @@ class Program(unittest.TestCase):
         self.assertTrue(note.startswith('# '))
         self.assertEqual([row['program'] for row in rows], 2 * list(ours))
         for name, found in rms.items():
-            squares = [float(row[column]) ** 2 for row in rows if row['program'] == name for column in ('rms_x', 'rms_y')]
+            squares = [float(row[column]) ** 2 for row in rows if row['program'] == name
+                       for column in ('rms_x', 'rms_y')]
             self.assertAlmostEqual(np.sqrt(np.mean(squares)), found, delta=2e-4)
 
 

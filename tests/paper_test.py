@@ -39,7 +39,8 @@ class Folder(unittest.TestCase):
 
 class WhatFollows(Folder):
     def test_problems_have_names(self):
-        for case, counts, products in (('paper-1to1-16', '1 to 1', 16 ** 4), ('paper-1to32-64', '1 to 32', 32 * 64 ** 4),
+        for case, counts, products in (('paper-1to1-16', '1 to 1', 16 ** 4),
+                                       ('paper-1to32-64', '1 to 32', 32 * 64 ** 4),
                                        ('paper-8to8-32', '8 to 8', 64 * 32 ** 4),
                                        ('paper-86by50-96', '86 to 86 x 50', 4300 * 96 ** 4)):
             problem = problem_of(case)
@@ -113,7 +114,8 @@ class Program(Folder):
         more = [f'--figures={figures}'] if importlib.util.find_spec('matplotlib') else []
         text = self.run_it('report', path, *more)
         self.assertIn('| 1 to 2, 16 |', text)
-        self.assertEqual(text.split('| one to one, 1 to 1, 16x16: speedup')[1].splitlines()[0].split(' | ')[2].strip(' |'),
+        row = text.split('| one to one, 1 to 1, 16x16: speedup')[1].splitlines()[0]
+        self.assertEqual(row.split(' | ')[2].strip(' |'),
                          f'{results.speedup(problem_of("paper-1to1-16")):.1f}')
         if more:
             drawn = {each.stem: each.read_text(encoding='utf-8') for each in figures.iterdir()}

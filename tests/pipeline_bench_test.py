@@ -34,7 +34,8 @@ class PipelineBench(unittest.TestCase):
     def right_rows(self, *arguments, program=PROGRAM):
         """The rows of a run in which nothing is wrong."""
         status, rows, self.said = bench(*arguments, *SMALL, program=program)
-        print(*arguments, *(f"{row['mode']}: {row['frames']} frames, {row['frames_per_s']}/s" for row in rows), sep='; ')
+        print(*arguments, *(f"{row['mode']}: {row['frames']} frames, {row['frames_per_s']}/s" for row in rows),
+              sep='; ')
         self.assertEqual(status, 0, self.said)
         for row in rows:
             self.assertEqual((row['unanalysed'], row['wrong']), ('0', '0'), row)

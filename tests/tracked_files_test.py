@@ -3,7 +3,7 @@
 """No archives, objects or other blobs in git: tracked_files_test.py SOURCE
 
 A tracked file is text or an image, and none that .gitignore names; none but images and results that a page names is
-larger than 1 MiB.
+larger than 1 MiB. Lines of Python have at most 120 characters.
 Skipped where there is no git or no checkout, as in a source archive.
 """
 import pathlib
@@ -13,12 +13,14 @@ import sys
 SOURCE = pathlib.Path(sys.argv[1])
 SKIPPED = 77
 LARGEST = 1 << 20
+LONGEST = 120
 IMAGES = {'.png', '.jpg', '.svg'}
 
 
 def tracked(*options):
     try:
-        done = subprocess.run(['git', '-C', SOURCE, 'ls-files', '-z', *options], capture_output=True, text=True, check=True)
+        done = subprocess.run(['git', '-C', SOURCE, 'ls-files', '-z', *options], capture_output=True, text=True,
+                              check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         print(f'SKIPPED: {error}')
         sys.exit(SKIPPED)
@@ -38,11 +40,16 @@ def fault(data, suffix, named_in_page):
         return f'has {len(data)} bytes, and no page names it'
     if suffix not in IMAGES and not is_text(data):
         return 'is neither text nor an image'
+    if suffix == '.py' and (long := [str(number) for number, line in enumerate(data.decode().splitlines(), 1)
+                                     if len(line) > LONGEST]):
+        return f'has more than {LONGEST} characters in line {", ".join(long)}'
     return ''
 
 
 assert fault(b'a' * (LARGEST + 1), '.csv', False) and not fault(b'a' * (LARGEST + 1), '.csv', True)
 assert fault(b'\x1f\x8b\x08\0', '.gz', False)
+assert fault(b'\n' + b'a' * (LONGEST + 1), '.py', False).endswith('in line 2')
+assert not fault('ü'.encode() * LONGEST, '.py', False)
 assert not fault(b'\x89PNG\0', '.png', False) and not fault('größer'.encode(), '.md', False)
 
 files = [path for path in tracked() if path.is_file() and not path.is_symlink()]

@@ -71,7 +71,8 @@ class Sequences(unittest.TestCase):
 
     def test_forms(self):
         boxes = [[10, 20, 30, 40], ABSENT, [200, 100, 50.5, 60]]
-        for text in ('10,20,30,40\nNaN,NaN,NaN,NaN\n200,100,50.5,60\n', '10\t20\t30\t40\n0\t0\t0\t0\n200\t100\t50.5\t60',
+        for text in ('10,20,30,40\nNaN,NaN,NaN,NaN\n200,100,50.5,60\n',
+                     '10\t20\t30\t40\n0\t0\t0\t0\n200\t100\t50.5\t60',
                      '10 20 40 60\nNaN NaN NaN NaN\n200 100 250.5 160\n',
                      '1,10,20,30,40,0\n2,5,5,5,5,1\n3,200,100,50.5,60,0\n',
                      '10,20,40,20,40,60,10,60\n' + ','.join(8 * ['NaN']) + '\n225,100,250.5,130,220,160,200,120\n'):
@@ -205,7 +206,8 @@ class Program(unittest.TestCase):
         figures = []
         for turn in range(2):
             path = self.made / f'{turn}.svg'
-            subprocess.run([sys.executable, FOLDER / 'plot_tracks.py', self.made / 'rows.csv', f'--output={path}'], check=True)
+            subprocess.run([sys.executable, FOLDER / 'plot_tracks.py', self.made / 'rows.csv', f'--output={path}'],
+                           check=True)
             figures.append(path.read_text(encoding='utf-8'))
         self.assertEqual(figures[0], figures[1])
         self.assertIn('>cudaxcorr: 0.9', figures[0])

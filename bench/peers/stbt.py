@@ -3,10 +3,10 @@
 """stb-tester's own tests of finding pictures, answered by xcorr: bench/peers/stbt.py CHECKOUT
 
 CHECKOUT is a clone of github.com/stb-tester/stb-tester; its tests run there, once as they are and once with the first
-pass of its `match`, which finds the candidates, replaced by `xcorr.matchTemplate` at full size: no pyramid. What confirms
-candidates stays stb-tester's. Prints how many tests passed, those that fail with their reasons, and how long both take
-for the pictures of these tests. Needs the package xcorr, pytest, OpenCV and what stb-tester imports; tesseract, or its
-tests of match are skipped.
+pass of its `match`, which finds the candidates, replaced by `xcorr.matchTemplate` at full size: no pyramid. What
+confirms candidates stays stb-tester's. Prints how many tests passed, those that fail with their reasons, and how long
+both take for the pictures of these tests. Needs the package xcorr, pytest, OpenCV and what stb-tester imports;
+tesseract, or its tests of match are skipped.
 """
 import argparse
 import itertools
@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 
-TESTS = ('tests/test_match.py', 'tests/test_mask.py', 'tests/test_core.py', 'tests/test_frameobject.py', '_stbt/match.py')
+TESTS = ('tests/test_match.py', 'tests/test_mask.py', 'tests/test_core.py', 'tests/test_frameobject.py',
+         '_stbt/match.py')
 #: Template, frame.
 PICTURES = (('action-panel-prototype.png', 'action-panel.png'), ('action-panel-template.png', 'action-panel.png'),
             ('button.png', 'buttons.png'), ('button-transparent.png', 'buttons-on-blue-background.png'),
@@ -58,7 +59,8 @@ class Adapter:
                 return numpy.zeros([image.shape[i] - template.shape[i] + 1 for i in (0, 1)], numpy.float32)
         number = {names.SQDIFF: xcorr.TM_SQDIFF, names.SQDIFF_NORMED: xcorr.TM_SQDIFF_NORMED,
                   names.CCORR_NORMED: xcorr.TM_CCORR_NORMED, names.CCOEFF_NORMED: xcorr.TM_CCOEFF_NORMED}[method]
-        scores = xcorr.matchTemplate(numpy.ascontiguousarray(image), numpy.ascontiguousarray(template), number, mask=mask)
+        scores = xcorr.matchTemplate(numpy.ascontiguousarray(image), numpy.ascontiguousarray(template), number,
+                                     mask=mask)
         if method == names.SQDIFF:
             return scores / (255 ** 2 * (template.size if mask is None else numpy.count_nonzero(mask)))
         return scores if method == names.SQDIFF_NORMED else 1 - scores
@@ -147,7 +149,8 @@ def main():
     asked = {name for name, (_, _, calls) in told['ours']['results'].items() if calls}
     for whose, label in (('theirs', 'by stb-tester itself'), ('ours', 'by xcorr')):
         results = told[whose]['results']
-        counts = {outcome: sum(result[0] == outcome for result in results.values()) for outcome in ('passed', 'failed', 'skipped')}
+        counts = {outcome: sum(result[0] == outcome for result in results.values())
+                  for outcome in ('passed', 'failed', 'skipped')}
         about = sum(results[name][0] == 'passed' for name in asked if name in results)
         print(f'{label}: {counts["passed"]} passed, {counts["failed"]} failed, {counts["skipped"]} skipped; of the '
               f'{len(asked)} that ask for matches {about} passed')

@@ -2,8 +2,9 @@
 """How Sphinx makes the site of the pages that a forge shows, as they are: the checkout is its source folder.
 
 The README is the landing page. Its tables of pages, one below each heading of its last part, become the parts of the
-site, the table of headers in docs/library.md becomes the reference of what they declare, and docs/measured.md and docs/paper.md
-get the tables that their commands print; all would be written twice otherwise. Notebooks get what their cells print and draw. A link that leads nowhere is an error (`-W`).
+site, the table of headers in docs/library.md becomes the reference of what they declare, and docs/measured.md and
+docs/paper.md get the tables that their commands print; all would be written twice otherwise. Notebooks get what their
+cells print and draw. A link that leads nowhere is an error (`-W`).
 """
 import importlib.util
 import pathlib
@@ -21,7 +22,8 @@ author = copyright = 'the cudaxcorr maintainers'
 root_doc = 'README'
 include_patterns = ['*.md', 'docs/**.md', 'bench/README.md', 'python/README.md']
 exclude_patterns = ['build*', '.*', 'python/subprojects']
-# Notebooks are run where MyST-NB is there, which is not among Debian's packages; else their cells are shown, and what they draw.
+# Notebooks are run where MyST-NB is there, which is not among Debian's packages; else their cells are shown, and what
+# they draw.
 run_notebooks = importlib.util.find_spec('myst_nb') is not None
 extensions = ['myst_nb' if run_notebooks else 'myst_parser', 'breathe']
 nb_execution_mode = 'force'

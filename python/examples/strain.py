@@ -3,10 +3,10 @@
 """Strain in a crystal from its diffraction patterns in an electron microscope: strain.py IMAGE [PATTERNS]
 
 Patterns of backscattered electrons are drawn as they would lie on a screen: bands between the pairs of cones by which
-lattice planes reflect, softened and with noise. One is the reference, each of the others (12 if not said) is of the same
-crystal after a small deformation that is known. The displacements of sub-regions of 96x96 pixels, n of the reference
-against the same n of each of m patterns, give the deformation by least squares: strains and rotations, but no change of
-volume, which leaves all directions as they are.
+lattice planes reflect, softened and with noise. One is the reference, each of the others (12 if not said) is of the
+same crystal after a small deformation that is known. The displacements of sub-regions of 96x96 pixels, n of the
+reference against the same n of each of m patterns, give the deformation by least squares: strains and rotations, but no
+change of volume, which leaves all directions as they are.
 
 Prints the errors beside the least that the noise allows; the image shows the displacements of one pattern and what was
 found against what is true. Needs Matplotlib.
@@ -93,8 +93,8 @@ def moved(deformation: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def design(x: np.ndarray, y: np.ndarray, to_x: np.ndarray, to_y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Equations for the deformation's elements but the last one, which is 1: two for each window, and their right sides.
-    moved() multiplied by its denominator is linear."""
+    """Equations for the deformation's elements but the last one, which is 1: two for each window, and their right
+    sides. moved() multiplied by its denominator is linear."""
     x, y, to_x, to_y = x - CENTRE[0], y - CENTRE[1], to_x - CENTRE[0], to_y - CENTRE[1]
     zero, far = np.zeros_like(x), np.full_like(x, DISTANCE)
     rows = [np.stack([x, y, far, zero, zero, zero, -to_x * x / far, -to_x * y / far], -1),

@@ -41,12 +41,14 @@ def named(action):
     """An option, or an argument by its place."""
     name = escaped(str(value(action)))
     if action.option_strings:
-        return ", ".join(rf"\fB{escaped(each)}\fR" for each in action.option_strings) + (rf" \fI{name}\fR" if name else "")
+        options = ", ".join(rf"\fB{escaped(each)}\fR" for each in action.option_strings)
+        return options + (rf" \fI{name}\fR" if name else "")
     return rf"\fI{name}\fR"
 
 
 def explained(actions):
-    return [f".TP\n{named(action)}\n{escaped((action.help or '') % {**vars(action), 'prog': 'xcorr'})}" for action in actions]
+    return [f".TP\n{named(action)}\n{escaped((action.help or '') % {**vars(action), 'prog': 'xcorr'})}"
+            for action in actions]
 
 
 def subcommands(made):

@@ -36,7 +36,7 @@ def processes(are):
 
 
 def wait_for(condition):
-    """What it is once it is true. Fails after a minute and a half: Ray itself begins in many seconds on a busy machine."""
+    """What it is once it is true. Fails after a minute and a half: on a busy machine Ray begins in many seconds."""
     end = time.monotonic() + 90
     while not (met := condition()):
         assert time.monotonic() < end, "waited too long"

@@ -19,7 +19,8 @@ from xcorr.studio.sources import Sources  # noqa: E402
 from xcorr.studio.studio import Studio  # noqa: E402
 import videos  # noqa: E402
 
-needs_element = pytest.mark.skipif(not Gst.ElementFactory.find("cudaxcorr"), reason="GStreamer has no element cudaxcorr")
+needs_element = pytest.mark.skipif(not Gst.ElementFactory.find("cudaxcorr"),
+                                   reason="GStreamer has no element cudaxcorr")
 TOKEN = "a token that nobody guesses"
 SEED = 1
 LIMIT = 30  # s
@@ -30,11 +31,12 @@ def clip(tmp_path_factory):
     return str(videos.make_video(tmp_path_factory.mktemp("studio") / "one.mp4", SEED, 60))
 
 
-def run(folder, inputs, scenario, templates=()):
+def run(folder, inputs, scenario, templates=(), video="auto"):
     """The scenario gets a client without a cookie, and the studio, which has opened the first of the inputs."""
     async def whole():
-        studio = Studio(Sources([str(each) for each in inputs]), folder / "templates", "cpu")
-        async with TestClient(TestServer(application(studio, TOKEN)), cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        studio = Studio(Sources([str(each) for each in inputs]), folder / "templates", "cpu", video)
+        async with TestClient(TestServer(application(studio, TOKEN)),
+                              cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
             await studio.begin([str(each) for each in templates])
             await asyncio.wait_for(scenario(client, studio), LIMIT)
     asyncio.run(whole())
@@ -49,8 +51,8 @@ class Page:
     async def send(self, what, **values):
         await self.connection.send_json({"do": what, **values})
 
-    async def next(self, kind):
-        """(header, body) of the next message of that kind."""
+    async def next(self, *kinds):
+        """(header, body) of the next message of one of these kinds."""
         while True:
             message = await self.connection.receive(LIMIT)
             if message.type == aiohttp.WSMsgType.BINARY:
@@ -63,7 +65,7 @@ class Page:
                 self.picture = found
                 if not self.stalls:
                     await self.send("shown", number=found["number"])
-            if found["type"] == kind:
+            if found["type"] in kinds:
                 return found, body
 
     async def draw(self, label=""):

@@ -32,7 +32,8 @@ def place(frame):
     return round(284 + 210 * np.sin(turn)), round(170 + 120 * np.sin(2 * turn))
 
 
-def make(path, frames=200, scale=1):
+def make(path, frames=200, scale=1, change=lambda number, image: None):
+    """`change` may draw into the images."""
     photo, patch = read("rocket.jpg")[:SIZE[1]], read("patch.png")
     counts = patch[..., 3:] >= 128
 
@@ -41,6 +42,7 @@ def make(path, frames=200, scale=1):
         x, y = place(number)
         there = image[y:y + PATCH, x:x + PATCH]
         np.copyto(there, patch[..., :3], where=counts)
+        change(number, image)
         return image
     return write(path, map(draw, range(frames)), scale)
 
@@ -73,10 +75,12 @@ def sampled(image, y, x):
 
 def write(path, images, scale=1):
     width, height = SIZE[0] * scale, SIZE[1] * scale
-    pipeline = Gst.parse_launch(f"appsrc name=source format=time caps=video/x-raw,format=RGB,width={SIZE[0]},height={SIZE[1]},"
-                                f"framerate={RATE}/1 max-bytes=9000000 block=true ! videoconvert ! videoscale ! video/x-raw,"
-                                f"format=I420,width={width},height={height} ! x264enc pass=quant quantizer=12 "
-                                f"key-int-max=25 speed-preset=veryfast ! mp4mux ! filesink location={path}")
+    pipeline = Gst.parse_launch(f"appsrc name=source format=time "
+                                f"caps=video/x-raw,format=RGB,width={SIZE[0]},height={SIZE[1]},framerate={RATE}/1 "
+                                f"max-bytes=9000000 block=true ! videoconvert ! videoscale ! "
+                                f"video/x-raw,format=I420,width={width},height={height} ! x264enc pass=quant "
+                                f"quantizer=12 key-int-max=25 speed-preset=veryfast ! mp4mux ! filesink "
+                                f"location={path}")
     source = pipeline.get_by_name("source")
     pipeline.set_state(Gst.State.PLAYING)
     for number, image in enumerate(images):

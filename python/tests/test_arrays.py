@@ -156,7 +156,8 @@ def test_what_does_not_fit_is_refused(frame):
 
 def test_unfit_masks_are_refused(frame):
     template = frame[:5, :5]
-    for mask, text in ((numpy.ones((5, 4), "u1"), r"mask of shape \(5, 4\) does not fit the template of shape \(5, 5\)"),
+    for mask, text in ((numpy.ones((5, 4), "u1"),
+                        r"mask of shape \(5, 4\) does not fit the template of shape \(5, 5\)"),
                        (numpy.zeros((5, 5), "u1"), "leaves no pixel"),
                        (numpy.full((5, 5), numpy.nan, "f4"), "weights that are not finite")):
         with pytest.raises(ValueError, match=text):

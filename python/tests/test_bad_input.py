@@ -87,7 +87,8 @@ GOOD = {
 
 
 @pytest.mark.parametrize("given", GOOD)
-@pytest.mark.parametrize("taker", ["match_template", "matchTemplate", "correlate2d", "Matcher.match", "FieldMatcher.match"])
+@pytest.mark.parametrize("taker",
+                         ["match_template", "matchTemplate", "correlate2d", "Matcher.match", "FieldMatcher.match"])
 def test_what_is_an_image(taker, given):
     wide = GOOD[given](IMAGE).dtype.itemsize == 2
     image, part = (array.astype("u2") if wide else array for array in (IMAGE, PART))

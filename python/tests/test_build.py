@@ -21,7 +21,8 @@ def archs_to_build(folder, gpus):
         (folder / name).write_text(f"#!/bin/sh\n{line}\n")
         (folder / name).chmod(0o755)
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", '. "$0/common.sh"; archs_to_build', SCRIPTS], check=False,
-                          text=True, stdout=subprocess.PIPE, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+                          text=True, stdout=subprocess.PIPE,
+                          env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
     return done.returncode, done.stdout.strip()
 
 

@@ -92,8 +92,8 @@ def test_angles_and_sizes(folder, capsys):
     cv2.warpAffine(part, turn, (200, 200), scene, borderMode=cv2.BORDER_TRANSPARENT)
     Image.fromarray(part).save(folder / "turned.png")
     Image.fromarray(scene).save(folder / "scene.png")
-    status, out, _ = run(capsys, "find", folder / "scene.png", "-t", folder / "turned.png", "--angles", "any", "--scales",
-                         "0.8,1.4", "--device", "cpu", "--format", "json", "--save", folder / "boxes.png")
+    status, out, _ = run(capsys, "find", folder / "scene.png", "-t", folder / "turned.png", "--angles", "any",
+                         "--scales", "0.8,1.4", "--device", "cpu", "--format", "json", "--save", folder / "boxes.png")
     match, = json.loads(out)["matches"]
     assert status == 0 and abs(match["angle"] - 33) < 0.5 and abs(match["scale"] - 1.25) < 0.02
     expected = turn @ [-0.5, -0.5, 1]
@@ -193,7 +193,8 @@ def test_a_video(folder, capsys):
     (["find", "{}/first.png", "-t", "x.png", "--method", "best"], "invalid choice: 'best'"),
     (["cut", "{}/first.png", "1,2,3", "-o", "x.png"], "a box is x,y,width,height in whole pixels, not '1,2,3'"),
     (["cut", "{}/first.png", "1,2,0,3", "-o", "x.png"], "a box lies in the image and has pixels"),
-    (["track", "clip.mp4", "-t", "x.png", "--save", "boxes.gif"], "a video ends with .avi, .mkv, .mp4, not 'boxes.gif'"),
+    (["track", "clip.mp4", "-t", "x.png", "--save", "boxes.gif"],
+     "a video ends with .avi, .mkv, .mp4, not 'boxes.gif'"),
     (["track", "clip.mp4", "-t", "x.png", "--save", "boxes.mp4", "--show"], "not allowed with argument"),
 ])
 def test_command_lines_that_cannot_be_understood(folder, capsys, words, text):
@@ -260,12 +261,12 @@ def test_doctor(capsys):
 
 def test_pipelines(folder, capsys):
     (folder / "a clip").mkdir()
-    words = ["pipeline", folder / "a clip/one.mp4", "-t", folder / "part.tga", "--angles", "-10,20", "--scales", "0.5,2",
-             "--device", "cuda:1", "--track"]
+    words = ["pipeline", folder / "a clip/one.mp4", "-t", folder / "part.tga", "--angles", "-10,20", "--scales",
+             "0.5,2", "--device", "cuda:1", "--track"]
     line = shlex.split(run(capsys, *words)[1])
     assert line[:2] == ["gst-launch-1.0", "-q"] and f"location={folder}/a clip/one.mp4" in line
-    assert {f"template={folder}/part.tga", "angle-start=-10", "angle-extent=30", "scale-min=0.5", "scale-max=2", "track=true",
-            "backend=cuda", "cuda-device-id=1", "threshold=0.7", "max-peaks=1"} <= set(line)
+    assert {f"template={folder}/part.tga", "angle-start=-10", "angle-extent=30", "scale-min=0.5", "scale-max=2",
+            "track=true", "backend=cuda", "cuda-device-id=1", "threshold=0.7", "max-peaks=1"} <= set(line)
     assert line[-3:] == ["xcorrjson", "!", "fakesink"]
     line = shlex.split(run(capsys, *words, "--save", folder / "a clip/two.MP4")[1])
     assert line[-5:] == ["x264enc", "!", "mp4mux", "!", "filesink", f"location={folder}/a clip/two.MP4"][-5:]
@@ -336,7 +337,9 @@ def test_tracks_without_gstreamer(monkeypatch, capsys):
 
 
 def test_lines_of_the_element_as_rows():
-    line = json.dumps({"pts": 0, "peaks": [{"id": 3, "label": "a", "x": 1.5, "y": 2, "width": 4, "height": 5, "score": 0.5, "confidence": 1}]})
+    line = json.dumps({"pts": 0,
+                       "peaks": [{"id": 3, "label": "a", "x": 1.5, "y": 2, "width": 4, "height": 5, "score": 0.5,
+                                  "confidence": 1}]})
     assert track.rows(line, 7) == [[7, 3, "a", "", 1.5, 2, 4, 5, 0.5, 1]]
 
 
@@ -367,7 +370,8 @@ def test_a_shell_completes(folder, capsys):
     def completed(*words):
         script = f". ./completion; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_xcorr; " \
                  'printf "%s\\n" "${COMPREPLY[@]}"'
-        return subprocess.run(["bash", "-c", script], cwd=folder, text=True, stdout=subprocess.PIPE, check=True).stdout.split()
+        return subprocess.run(["bash", "-c", script], cwd=folder, text=True, stdout=subprocess.PIPE,
+                              check=True).stdout.split()
 
     assert completed("xcorr", "fi") == ["find", "field"] or completed("xcorr", "fi") == ["field", "find"]
     assert completed("xcorr", "find", "--thr") == ["--threshold"]
@@ -388,7 +392,8 @@ def test_the_manual_is_formatted_without_warnings():
     if not shutil.which("groff"):
         pytest.skip("no groff")
     for path in (pathlib.Path(__file__).parents[1] / "man").glob("*.1"):
-        done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z", path], text=True, stderr=subprocess.PIPE, check=True)
+        done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z", path], text=True, stderr=subprocess.PIPE,
+                              check=True)
         assert not done.stderr, done.stderr
 
 

@@ -22,7 +22,8 @@ def test_the_page_s_code():
 
 
 def test_the_readme_s_code():
-    for code in re.findall(r"^```python\n(.*?)^```$", (SOURCE / "python/README.md").read_text(), re.MULTILINE | re.DOTALL):
+    for code in re.findall(r"^```python\n(.*?)^```$", (SOURCE / "python/README.md").read_text(),
+                           re.MULTILINE | re.DOTALL):
         exec(compile(code, "python/README.md", "exec"), {})
 
 

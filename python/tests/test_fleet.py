@@ -194,7 +194,8 @@ def test_a_server_that_is_not_there_holds_no_camera(tmp_path):
     cameras.follow(camera)
 
 
-BUTTONS = {"red": (210, 59, 110), "green": (10, 161, 110), "bright": (208,) * 3, "dark": (16,) * 3}  # the first two of one luma
+# The first two are of one luma.
+BUTTONS = {"red": (210, 59, 110), "green": (10, 161, 110), "bright": (208,) * 3, "dark": (16,) * 3}
 
 
 def buttons(path, *colours):

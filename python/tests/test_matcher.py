@@ -58,11 +58,14 @@ def test_kernels_by_name(frame):
 
 @pytest.mark.parametrize("name, value, error", [
     ("threshold", 1.5, ValueError), ("max_peaks", 0, ValueError), ("max_peaks", "many", TypeError),
-    ("overhang", 0.6, ValueError), ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
+    ("overhang", 0.6, ValueError), ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError),
+    ("method", "best", ValueError),
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", 360, TypeError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
-    ("weights", "some", TypeError), ("confirm_threshold", -1.0, ValueError), ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
-    ("subpixel_threshold", -1.5, ValueError), ("min_confidence", 1.5, ValueError), ("min_confidence", "much", TypeError),
+    ("weights", "some", TypeError), ("confirm_threshold", -1.0, ValueError), ("min_contrast", -1.0, ValueError),
+    ("min_contrast", float("nan"), ValueError),
+    ("subpixel_threshold", -1.5, ValueError), ("min_confidence", 1.5, ValueError),
+    ("min_confidence", "much", TypeError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
     matcher = on_cpu([frame[10:20, 30:42]])
@@ -98,7 +101,8 @@ def test_confidence(frame):
     twice = frame.copy()
     twice[35:45, 60:72] = template
     assert len(once.match(twice)) == 0
-    assert (on_cpu([template], min_confidence=0.5, max_peaks=2).match(twice)["confidence"] > 0.9).tolist() == [True, True]
+    found = on_cpu([template], min_confidence=0.5, max_peaks=2).match(twice)
+    assert (found["confidence"] > 0.9).tolist() == [True, True]
     with pytest.raises(ValueError, match="min_confidence: how sure a place is, is known for ccoeff-normed"):
         on_cpu([template], min_confidence=0.5, method="sqdiff")
 

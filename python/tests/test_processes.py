@@ -136,7 +136,8 @@ def test_nothing_of_cuda_is_needed():
 
 def test_a_process_ends_without_a_word():
     """nanobind would name what is left of the module's objects."""
-    program = ("import numpy, xcorr; a = numpy.eye(99, dtype='u1'); m = xcorr.Matcher([a[:9, :9]], device='cpu'); m.match(a);"
-               "xcorr.match_template(a, a[:9, :9]); xcorr.correlate2d(a, a); f = xcorr.FieldMatcher(a, device='cpu')")
+    program = ("import numpy, xcorr; a = numpy.eye(99, dtype='u1'); m = xcorr.Matcher([a[:9, :9]], device='cpu'); "
+               "m.match(a);xcorr.match_template(a, a[:9, :9]); xcorr.correlate2d(a, a); f = xcorr.FieldMatcher(a, "
+               "device='cpu')")
     done = subprocess.run([sys.executable, "-c", program], check=True, text=True, stderr=subprocess.PIPE)
     assert done.stderr == ""

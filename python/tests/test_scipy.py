@@ -52,8 +52,9 @@ def test_correlations_as_scipy(dtype, exact, mode, shapes):
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("method", ["auto", "direct", "fft"])
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])
-@pytest.mark.parametrize("types", [("f8", "f8"), ("f4", "f8"), ("i8", "f4"), ("c16", "c16"), ("c8", "c8"), ("c16", "f8"),
-                                   ("f4", "c8"), ("i8", "i8"), ("i1", "u2"), ("b1", "i4"), ("u1", "u2")])
+@pytest.mark.parametrize("types",
+                         [("f8", "f8"), ("f4", "f8"), ("i8", "f4"), ("c16", "c16"), ("c8", "c8"), ("c16", "f8"),
+                          ("f4", "c8"), ("i8", "i8"), ("i1", "u2"), ("b1", "i4"), ("u1", "u2")])
 @pytest.mark.parametrize("shapes", [((20, 31), (6, 5)), ((3, 4), (9, 8)), ((70, 60), (30, 20))])
 def test_types(function, method, mode, types, shapes):
     a, b = (numbers(shape, dtype, seed) for seed, (shape, dtype) in enumerate(zip(shapes, types)))
@@ -85,7 +86,8 @@ def test_what_scipy_refuses_is_refused(function):
     correlate = getattr(xcorr, function)
     a = numpy.ones((3, 4))
     for arguments in ((a, a.T, "valid"), (a, a, "most"), (a, a, "full", "mirror"), (a, a, "full", "fill", []),
-                      (a, a, "full", "fill", [1, 2]), (a, a, "full", "fill", 1j), (3, 4), ([3], [4]), ([[[3]]], [[[4]]])):
+                      (a, a, "full", "fill", [1, 2]), (a, a, "full", "fill", 1j), (3, 4), ([3], [4]),
+                      ([[[3]]], [[[4]]])):
         for refuses in (correlate, getattr(scipy.signal, function)):
             with pytest.raises(ValueError):
                 refuses(*arguments)

@@ -145,13 +145,15 @@ def test_thresholds_that_are_suggested():
 
 def test_settings():
     search = Search().changed({"angles": [-180, 180], "track": "filter"})
-    assert search.of_element(False) | {"angle-start": "-180", "angle-extent": "360", "track": "true", "tracker": "filter",
-                                       "scale-min": "1"} == search.of_element(False)
+    assert search.of_element(False) | {"angle-start": "-180", "angle-extent": "360", "track": "true",
+                                       "tracker": "filter", "scale-min": "1"} == search.of_element(False)
     assert search.of_element(True)["track"] == "false"
     assert "scale-max=1.5" in Search().changed({"scales": [1, 1.5]}).words("a.mp4", "auto", ["b.png"], False)
-    assert not {word for word in Search().words("a.mp4", "auto", ["b.png"], False) if "angle" in word or "scale" in word}
+    assert not {word for word in Search().words("a.mp4", "auto", ["b.png"], False)
+                if "angle" in word or "scale" in word}
     edges = Search().changed({"match_on": "edges", "angles": [-9, 9], "scales": [1, 2]})
-    assert edges.of_element(False) | {"match-on": "edges", "angle-extent": "18", "scale-max": "2"} == edges.of_element(False)
+    assert edges.of_element(False) | {"match-on": "edges", "angle-extent": "18",
+                                      "scale-max": "2"} == edges.of_element(False)
     assert Search().of_element(False)["match-on"] == "luma"
 
 
@@ -169,8 +171,10 @@ def test_colours_and_edges(tmp_path):
         page = await opened(client)
 
         async def found(label):
-            while not (there := [peak for peak in (await page.next("picture"))[0]["results"]["peaks"] if peak["label"] == label]):
-                pass
+            there = []
+            while not there:
+                peaks = (await page.next("picture"))[0]["results"]["peaks"]
+                there = [peak for peak in peaks if peak["label"] == label]
             return [(round(peak["x"]), round(peak["score"], 1)) for peak in there]
         await page.send("set", settings={"match_on": "color", "peaks": 2})
         assert await found("part") == [(16, 1)]

@@ -25,7 +25,8 @@ def test_nothing_without_the_token(tmp_path, clip):
             answer = await client.get(f"/{name}")
             assert answer.status == 200 and answer.content_type == kind
             assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self';")
-        for headers in {"Host": "evil.example"}, {"Host": "evil.example:80"}, {"Origin": "http://evil.example"}, {"Origin": "null"}:
+        for headers in ({"Host": "evil.example"}, {"Host": "evil.example:80"}, {"Origin": "http://evil.example"},
+                        {"Origin": "null"}):
             assert (await client.get("/", headers=headers)).status == 403, headers
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await client.ws_connect("/socket", headers=headers)
@@ -54,10 +55,13 @@ def test_nothing_outside_of_what_was_given(tmp_path, clip):
 
     async def scenario(client, _):
         page = await opened(client)
-        for path in "/../server.py", "/%2e%2e/server.py", "/..%2fserver.py", "/page%2fstudio.js", "/server.py", "/template/..%2f1":
-            async with client.session.get(aiohttp.client.URL(f"http://{client.host}:{client.port}{path}", encoded=True)) as answer:
+        for path in ("/../server.py", "/%2e%2e/server.py", "/..%2fserver.py", "/page%2fstudio.js", "/server.py",
+                     "/template/..%2f1"):
+            address = aiohttp.client.URL(f"http://{client.host}:{client.port}{path}", encoded=True)
+            async with client.session.get(address) as answer:
                 assert answer.status == 404, path
-        for name in clip, "/etc/passwd", "../one.mp4", str(given / "notes.txt"), str(given / "link.mp4"), 7, None, ["a"]:
+        for name in (clip, "/etc/passwd", "../one.mp4", str(given / "notes.txt"), str(given / "link.mp4"), 7, None,
+                     ["a"]):
             await page.send("open", source=name)
             assert "is not among what xcorr studio was started with" in (await page.next("error"))[0]["text"]
         await page.send("open", source=str(given / "inside.mp4"))

@@ -18,16 +18,19 @@ def test_what_cannot_be_done_is_said(tmp_path, clip):
         page = await opened(client)
         number = (await page.next("picture"))[0]["number"]
         for message, text in [
-            ("no JSON", "that is no JSON object"), ("[1]", "that is no JSON object"), ("[" * 9000, "that is no JSON object"),
+            ("no JSON", "that is no JSON object"), ("[1]", "that is no JSON object"),
+            ("[" * 9000, "that is no JSON object"),
             ({"do": "fly"}, "there is nothing called 'fly' to do"), ({}, "there is nothing called None to do"),
             ({"do": "set", "settings": {"threshold": 2}}, "threshold must be a number from -1 to 1, not 2"),
             ({"do": "set", "settings": {"angles": [9, 1]}}, "angles go from the least to the greatest"),
             ({"do": "set", "settings": {"location": "/etc/passwd"}}, "these are no settings"),
             ({"do": "set", "settings": {"track": ["off"]}}, "track must be one of"),
-            ({"do": "set", "settings": {"match_on": "hue"}}, "match_on must be one of luma, color, edges, color-edges, not 'hue'"),
+            ({"do": "set", "settings": {"match_on": "hue"}},
+             "match_on must be one of luma, color, edges, color-edges, not 'hue'"),
             ({"do": "seek", "time": -1}, "there is nothing at -1 s"), ({"do": "play", "rate": 99}, "not 99"),
             ({"do": "template", "number": number + 99, "box": [0, 0, 9, 9]}, "no longer on the screen"),
-            ({"do": "remove", "id": 99}, "there is no template 99"), ({"do": "scores", "id": None}, "there is no template None"),
+            ({"do": "remove", "id": 99}, "there is no template 99"),
+            ({"do": "scores", "id": None}, "there is no template None"),
         ]:
             await page.connection.send_str(message if isinstance(message, str) else json.dumps(message))
             assert text in (await page.next("error"))[0]["text"], message
@@ -37,7 +40,8 @@ def test_what_cannot_be_done_is_said(tmp_path, clip):
             await page.send("template", number=number, box=box)
             assert (await page.next("error"))[0]["text"].startswith("a box "), box
         await page.connection.send_str("x" * 100_000)  # too long: the connection ends, the studio does not
-        while (message := await page.connection.receive(LIMIT)).type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+        while (message := await page.connection.receive(LIMIT)).type in (aiohttp.WSMsgType.TEXT,
+                                                                         aiohttp.WSMsgType.BINARY):
             pass
         assert (await (await opened(client)).next("picture"))[0]["number"] >= number
     run(tmp_path, [clip], scenario)

@@ -34,8 +34,8 @@ def test_what_is_exported_does_the_same(tmp_path, clip):
         (tmp_path / "search.c").write_text(exported["c"])
         flags = subprocess.run(["pkg-config", "--cflags", "--libs", "gstreamer-1.0"], check=True, text=True,
                                stdout=subprocess.PIPE).stdout.split()
-        subprocess.run([COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "search.c", "-o", tmp_path / "search",
-                        *flags], check=True)
+        subprocess.run([COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "search.c", "-o",
+                        tmp_path / "search", *flags], check=True)
         for command in exported["line"], f"{sys.executable} {program}", str(tmp_path / "search"):
             done = await asyncio.create_subprocess_shell(command, stdout=subprocess.PIPE)
             lines = (await done.communicate())[0].decode().splitlines()
@@ -46,7 +46,8 @@ def test_what_is_exported_does_the_same(tmp_path, clip):
 
 def test_texts_in_what_is_exported(tmp_path):
     name = "a \"b\" \\ ??/ %d \t ü\x01\n{}"
-    (tmp_path / "text.c").write_text(f"#include <stdio.h>\nint main(void) {{ return puts({export.c_text(name + '1')}) < 0; }}")
+    text = export.c_text(name + "1")
+    (tmp_path / "text.c").write_text(f"#include <stdio.h>\nint main(void) {{ return puts({text}) < 0; }}")
     if COMPILER:
         subprocess.run([COMPILER, "-std=c99", tmp_path / "text.c", "-o", tmp_path / "text"], check=True)
         assert subprocess.run([tmp_path / "text"], check=True, stdout=subprocess.PIPE).stdout.decode() == name + "1\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The studio's displacement fields and thumbnails: of a target that moves by a known way over a background that does not."""
+"""The studio's displacement fields and thumbnails: of a target that moves by a known way over what does not."""
 import asyncio
 import json
 import shlex
@@ -147,17 +147,19 @@ def test_what_is_exported_measures_the_same(tmp_path, clip):
 
 
 def test_settings_that_cannot_be():
-    for changes, text in [({"show": "strain"}, "show must be one of off, none, magnitude"), ({"window": 4}, "from 8 to 128"),
-                          ({"spacing": True}, "spacing must be a number"),
+    for changes, text in [({"show": "strain"}, "show must be one of off, none, magnitude"),
+                          ({"window": 4}, "from 8 to 128"), ({"spacing": True}, "spacing must be a number"),
                           ({"reference": "/etc/passwd"}, "reference must be"),
-                          ({"reference-file": "a"}, "these are no settings of a field"), ("off", "these are no settings")]:
+                          ({"reference-file": "a"}, "these are no settings of a field"),
+                          ("off", "these are no settings")]:
         with pytest.raises(ValueError, match=text):
             FieldView().changed(changes)
 
 
 def test_which_frame_is_the_one_before():
     def frame(time, before=None, duration=40):
-        return Frame(1, f"sample {time}", {"stream-time": time, "duration": duration and duration * Gst.MSECOND}, 0.0, before)
+        return Frame(1, f"sample {time}", {"stream-time": time, "duration": duration and duration * Gst.MSECOND}, 0.0,
+                     before)
 
     def before(time, last):
         return sample_before({"stream-time": time}, last)

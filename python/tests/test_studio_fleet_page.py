@@ -29,7 +29,8 @@ def entry(name, at, events=()):
     for number, label in enumerate(LABELS.get(name, [EVIL]), 1):
         turn = at / 3 + number * 2 + len(name)
         peaks.append({"label": label, "template-id": number, "score": 0.93 + 0.04 * math.sin(turn), "state": "tracked",
-                      "nx": 0.42 + 0.3 * math.sin(turn), "ny": 0.4 + 0.25 * math.cos(turn), "nwidth": 0.12, "nheight": 0.16})
+                      "nx": 0.42 + 0.3 * math.sin(turn), "ny": 0.4 + 0.25 * math.cos(turn), "nwidth": 0.12,
+                      "nheight": 0.16})
     frame = {"schema": 1, "running-time": round(at * 1e9), "analysed": True, "frame-width": 1280, "frame-height": 720,
              "backend": "cpu", "peaks": peaks, "events": list(events)}
     return {field: json.dumps(value) for field, value in frame.items()}

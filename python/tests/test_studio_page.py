@@ -48,7 +48,8 @@ def browser():
 @contextlib.contextmanager
 def studio(folder, *words):
     """Its address, as it prints it, and where it is run."""
-    command = [sys.executable, "-m", "xcorr", "studio", "--no-browser", "--port", "0", "--device", "cpu", *map(str, words)]
+    command = [sys.executable, "-m", "xcorr", "studio", "--no-browser", "--port", "0", "--device", "cpu",
+               *map(str, words)]
     with subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE) as server:
         try:
             yield server.stdout.readline().split()[-1]
@@ -72,10 +73,10 @@ class Page:
         self.page.goto(address)
 
     def take(self, payload):
-        if isinstance(payload, bytes):
-            header = json.loads(payload[4:4 + int.from_bytes(payload[:4], "little")])
-            self.pictures += [header] * (header["type"] == "picture")
-            self.fields += [header] * (header["type"] == "field")
+        text = payload[4:4 + int.from_bytes(payload[:4], "little")] if isinstance(payload, bytes) else payload
+        header = json.loads(text)
+        self.pictures += [header] * (header["type"] in ("picture", "frame"))
+        self.fields += [header] * (header["type"] == "field")
 
     def text(self, selector):
         return self.page.inner_text(selector)
@@ -94,20 +95,32 @@ class Page:
         return (box["x"] + (box["width"] - scene.SIZE[0] * scale) / 2 + x * scale,
                 box["y"] + (box["height"] - scene.SIZE[1] * scale) / 2 + y * scale)
 
-    def draw(self):
-        """A box around the patch in the picture that stands still; returns its place in the picture."""
+    def still(self):
+        """The number of the frame that is shown once all stands still."""
         self.wait("!document.body.classList.contains('playing')")
         seen = None
         while seen != len(self.pictures):  # until the last picture is there
             seen = len(self.pictures)
-            self.page.wait_for_timeout(300)
-        x, y = scene.place(frame_of(self.pictures[-1]))
+            self.page.wait_for_timeout(500)
+        return frame_of(self.pictures[-1])
+
+    def draw(self):
+        """A box around the patch in the picture that stands still; returns its place in the picture."""
+        x, y = scene.place(self.still())
         side = scene.PATCH - 2 * INSET
         self.page.mouse.move(*self.at(x + INSET, y + INSET))
         self.page.mouse.down()
         self.page.mouse.move(*self.at(x + scene.PATCH / 2, y + scene.PATCH / 2))
         self.page.mouse.move(*self.at(x + INSET + side, y + INSET + side))
         self.page.mouse.up()
+
+    def follow(self):
+        """Pause, a box, play: until the patch is followed."""
+        self.page.keyboard.press("k")
+        self.draw()
+        self.wait("document.querySelectorAll('#templates li').length === 1")
+        self.page.keyboard.press(" ")
+        self.wait("document.querySelector('#templates .tracked')")
 
 
 def frame_of(picture):
@@ -140,15 +153,12 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         page = Page(browser, address, color_scheme="dark")
         assert page.page.url == address.partition("?")[0]  # the token is in no address that stays
         page.wait("document.getElementById('time').textContent")
-        page.page.keyboard.press("k")
-        page.draw()
-        page.wait("document.querySelectorAll('#templates li').length === 1")
-        page.page.keyboard.press(" ")
-        page.wait("document.querySelector('#templates .tracked')")
+        page.follow()
         followed = time.monotonic() - started
         seen = len(page.pictures)
         page.page.wait_for_timeout(6000)
-        found = [picture for picture in page.pictures[seen:] if is_followed(picture["results"])]  # not where it begins again
+        # Not where it begins again.
+        found = [picture for picture in page.pictures[seen:] if is_followed(picture["results"])]
         assert len(found) > 30 and all(strays(each["results"]["peaks"], frame_of(each)) < 2 for each in found)
         print(f"{followed:.1f} s from the start to a followed box; p95 {behind(page.pictures[seen:]):.0f} ms behind, "
               f"{(len(page.pictures) - seen) / 6:.0f} pictures/s")
@@ -186,7 +196,8 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         page.page.click("#use")
         page.wait("([text]) => document.getElementById('export').textContent.includes(text)",
                   f"threshold={float(page.text('output[for=threshold]')):g}'")
-        assert not page.faults and all(each.startswith(address.partition("?")[0]) for each in page.requests), page.faults
+        assert not page.faults and all(each.startswith(address.partition("?")[0])
+                                       for each in page.requests), page.faults
     done = subprocess.run(shlex.split(line), cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE)
     frames = [json.loads(each) for each in done.stdout.splitlines()]
     followed = [frame for frame in frames if is_followed(frame)]
@@ -248,13 +259,13 @@ def test_keys_labels_and_a_second_page(tmp_path, clip, browser):
         keys.press("l")
         page.wait("document.getElementById('rate').textContent === '× 2'")
         keys.press(" ")
-        page.wait("!document.body.classList.contains('playing')")
-        page.page.wait_for_timeout(300)
-        before = frame_of(page.pictures[-1])
+        before = page.still()
         for key, after in ("ArrowRight", before + 1), ("ArrowLeft", before):
             keys.press(key)
-            page.page.wait_for_timeout(400)
-            assert frame_of(page.pictures[-1]) == after
+            end = time.monotonic() + LIMIT / 1000
+            while frame_of(page.pictures[-1]) != after:
+                assert time.monotonic() < end, key
+                page.page.wait_for_timeout(20)
         page.page.fill("#label", "by keys")
         page.page.locator("#stage").focus()
         keys.press("b")
@@ -296,3 +307,25 @@ def test_without_the_token(tmp_path, clip, browser):
         page = browser.new_page()
         assert page.goto(address.partition("?")[0]).status == 403
         assert "Open the address that xcorr studio printed" in page.inner_text("body")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_laptop_s_screen_shows_all(tmp_path, clip, browser, theme):
+    """Video, timeline, events and export without scrolling. The middle of both sliders is the template's own size."""
+    with studio(tmp_path, clip, "-t", scene.IMAGES / "patch.png") as address:
+        page = Page(browser, address, color_scheme=theme)
+        page.wait("document.querySelector('#events img')?.naturalWidth > 0 && !document.getElementById('use').hidden")
+        least = {"#stage": 440, "#timeline": 120, "#events": 60, "#export": 60, "#as-settings": 20}
+        for selector, height in least.items():
+            box = page.page.locator(selector).bounding_box()
+            assert box["height"] >= height and box["y"] >= 0, selector
+            assert box["y"] + box["height"] <= 768 and box["x"] + box["width"] <= 1366, selector
+        assert page.page.locator("#stage").bounding_box()["width"] >= 740
+        assert page.page.evaluate("[...document.querySelectorAll('.column')].every("
+                                  "(one) => one.scrollHeight <= one.clientHeight)")
+        assert page.text("output[for=smallest]") == page.text("output[for=largest]") == "× 1.00"
+        page.page.locator("#largest").fill("0.5")
+        page.wait("document.getElementById('export').textContent.includes('scale-max=1.41')")
+        page.page.locator("#smallest").fill("1")
+        page.wait("document.getElementById('export').textContent.includes('scale-min=2 scale-max=2')")
+        assert not page.faults

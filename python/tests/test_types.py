@@ -49,7 +49,8 @@ def test_mypy(tmp_path):
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", program],
                           cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     wrong = {number for number, line in enumerate(PROGRAM.split("\n"), 1) if line.endswith("# wrong")}
-    assert {int(number) for number in re.findall(r"^program\.py:(\d+): error", done.stdout, re.MULTILINE)} == wrong, done.stdout
+    assert {int(number)
+            for number in re.findall(r"^program\.py:(\d+): error", done.stdout, re.MULTILINE)} == wrong, done.stdout
     types = re.findall(r'Revealed type is "(.*)"', done.stdout)
     assert len(types) == 7 and all("ndarray" in each for each in types[:-1]) and "str" in types[-1], done.stdout
 

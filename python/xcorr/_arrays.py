@@ -346,7 +346,8 @@ def host_array(array: Any, name: str = "an array") -> np.ndarray:
         raise TypeError(f"{name} must be in host memory, or of CuPy or PyTorch")
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.is_masked(array):
-            raise ValueError(f"{name} has masked elements, which nothing here leaves out; fill them, or hand over a mask")
+            raise ValueError(f"{name} has masked elements, which nothing here leaves out; fill them, or hand over a "
+                             "mask")
         return np.asarray(array.data)
     if hasattr(array, "detach"):
         array = array.detach()
@@ -378,7 +379,8 @@ def host_image(array: Any, name: str, taken: Iterable[str], colours: str = "") -
     """Of an array in host memory."""
     array = host_array(array, name)
     check_type(array.dtype.str[1:], taken, name)
-    dense = array.flags.c_contiguous if colours == "planes" else _rows_are_dense(array.shape, array.strides, array.itemsize)
+    dense = (array.flags.c_contiguous if colours == "planes"
+             else _rows_are_dense(array.shape, array.strides, array.itemsize))
     if not array.dtype.isnative or not dense:
         array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
     return _xcorr.Image(array, name, colours)

@@ -143,7 +143,8 @@ def _on_host(image: np.ndarray, template: np.ndarray, method: int, mask: np.ndar
     return out
 
 
-def _on_gpu(image: Any, template: Any, method: int, mask: Any, device: str | None, pad: bool, fill: Any, out: Any) -> Any:
+def _on_gpu(image: Any, template: Any, method: int, mask: Any, device: str | None, pad: bool, fill: Any,
+            out: Any) -> Any:
     place = place_of(image, "image", device)
     with place.current():
         pattern = place.image(template, "template", MATCHED)
@@ -184,7 +185,8 @@ def _padded(image: np.ndarray, shape: tuple[int, ...], mode: Any, fill: Any) -> 
 
 @overload
 def match_template(image: np.ndarray, template: Any, pad_input: bool = ..., mode: Any = ..., constant_values: Any = ...,
-                   *, method: Method = ..., mask: Any = ..., device: str | None = ..., out: Any = ...) -> np.ndarray: ...
+                   *, method: Method = ..., mask: Any = ..., device: str | None = ...,
+                   out: Any = ...) -> np.ndarray: ...
 @overload
 def match_template(image: Any, template: Any, pad_input: bool = ..., mode: Any = ..., constant_values: Any = ..., *,
                    method: Method = ..., mask: Any = ..., device: str | None = ..., out: Any = ...) -> Any: ...

@@ -93,7 +93,7 @@ def running(launch_line: str, warnings: list[str] | None = None,
 
 
 def keep_local(pipeline: Any) -> set[str]:
-    """Lets its decoders use plugins that are LOCAL. Returns a set for the names of those that they would else have used."""
+    """Lets its decoders use plugins that are LOCAL. Returns a set for the names of those that they would have used."""
     refused: set[str] = set()
 
     def choose(_element: Any, _pad: Any, _caps: Any, factory: Any) -> int:

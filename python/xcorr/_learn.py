@@ -40,8 +40,8 @@ def learn_mask(samples: Sequence[Any], tolerance: float = 12.0) -> np.ndarray:
     template = pictures[0]
     for i, picture in enumerate(pictures):
         if picture.shape != template.shape or picture.ndim not in (2, 3) or picture.size == 0:
-            raise ValueError(f"sample {i} is of shape {picture.shape}, the first of {template.shape}: samples are images "
-                             "of one size, gray or with channels last")
+            raise ValueError(f"sample {i} is of shape {picture.shape}, the first of {template.shape}: samples are "
+                             "images of one size, gray or with channels last")
     stays = np.all([_differences(picture, template, tolerance) <= tolerance for picture in pictures[1:]], axis=0)
     if not stays.any():
         raise ValueError(f"no pixel differs by {tolerance:g} gray levels or less in all samples: they show different "

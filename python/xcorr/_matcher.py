@@ -68,10 +68,11 @@ class MatcherBase(Generic[_M]):
         Parameters
         ----------
         templates : sequence of arrays or of LiveTemplate
-            All of uint8, all of uint16 or all of float32, of any sizes; copied. Live ones, of the matcher's device, are shared.
+            All of uint8, all of uint16 or all of float32, of any sizes; copied. Live ones, of the matcher's device, are
+            shared.
         masks : sequence, optional
-            For each template None or an array of its shape, uint8 or bool: the pixels where it is 0 do not count. Floats
-            that are not finite may not count. With the setting `weights`: how much each counts.
+            For each template None or an array of its shape, uint8 or bool: the pixels where it is 0 do not count.
+            Floats that are not finite may not count. With the setting `weights`: how much each counts.
         """
         templates = list(templates)
         masks = list(masks or ())

@@ -201,8 +201,8 @@ class SettingsChanges(TypedDict, total=False):
 
 
 def changed(kind: type[_S], settings: _S | None, changes: Mapping[str, Any], others: Iterable[str]) -> _S:
-    """Settings, or the default ones, with other values. Raises TypeError for a name that there is not, and says which it
-    may be.
+    """Settings, or the default ones, with other values. Raises TypeError for a name that there is not, and says which
+    it may be.
 
     `others`: further keyword arguments of the caller's.
     """

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Commands of a page run when they are pasted in order, and print what it says: commands_test.py PROGRAMS SOURCE PAGE
 
-PROGRAMS is the folder with the built examples, SOURCE the checkout, PAGE a file in it. Pages other than the README go on
-from where scripts/demo.sh ends. A block ```text shows lines that the block ```sh before it prints (see printed.py). What
-takes minutes (clone, build, tests), or a device that no test machine has, has a stand-in: the folders of builds come
-into being where the page makes them. Exits with 77, Meson's code for a skipped test, when something of the system is
-missing.
+PROGRAMS is the folder with the built examples, SOURCE the checkout, PAGE a file in it. Pages other than the README go
+on from where scripts/demo.sh ends. A block ```text shows lines that the block ```sh before it prints (see printed.py).
+What takes minutes (clone, build, tests), or a device that no test machine has, has a stand-in: the folders of builds
+come into being where the page makes them. Exits with 77, Meson's code for a skipped test, when something of the system
+is missing.
 """
 import os
 import re
@@ -48,7 +48,8 @@ STAND_INS = {  # pattern: replacement
 def blocks(page):
     """The page's blocks of commands, each command in one line, with the blocks of lines shown of what they print."""
     found = []
-    for kind, text in re.findall(r'^```(sh|text)\n(.*?)^```$', page.read_text(encoding='utf-8'), re.MULTILINE | re.DOTALL):
+    for kind, text in re.findall(r'^```(sh|text)\n(.*?)^```$', page.read_text(encoding='utf-8'),
+                                 re.MULTILINE | re.DOTALL):
         if kind == 'sh':
             found.append((text.replace('\\\n', ' '), []))
         else:

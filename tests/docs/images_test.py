@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The scripts in docs/images make the images that the pages show: images_test.py SOURCE PROGRAMS
 
-They check the positions that they draw by themselves. PROGRAMS is the folder with the built examples. Exits with 77, a skip, without NumPy.
+They check the positions that they draw by themselves. PROGRAMS is the folder with the built examples. Exits with 77, a
+skip, without NumPy.
 """
 import importlib.util
 import pathlib

@@ -3,8 +3,8 @@
 
 Such a block has lines as they were printed, one after the other; a line `...` stands for any number of others. Words
 must be equal. Numbers may be off as far as other processors, decoders and numbers of threads make them: whole ones not
-at all, others by two of their last digit, or by 0.05 if that is more. Rates (`fps=477.0`) are those of a machine and may
-be any.
+at all, others by two of their last digit, or by 0.05 if that is more. Rates (`fps=477.0`) are those of a machine and
+may be any.
 """
 import re
 

@@ -72,15 +72,17 @@ class Schema(unittest.TestCase):
         self.exact.validate(SAMPLE)
         self.exact.validate(GAP)
         self.assertEqual(set(SAMPLE) | {'field', 'gap', 'came', 'left'}, set(SCHEMA['properties']))
-        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate', 'confidence'}, set(SCHEMA['$defs']['peak']['properties']))
+        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate', 'confidence'},
+                         set(SCHEMA['$defs']['peak']['properties']))
         self.assertEqual(set(SAMPLE['events'][0]), set(SCHEMA['$defs']['event']['properties']))
 
     def test_lines(self):
         find = f'cudaxcorr backend=cpu post-messages=false template={IMAGE}'
         kinds = {'no meta': 'identity', 'no template': 'cudaxcorr backend=cpu',
                  'nothing found': f'videobalance contrast=0 ! {find}',
-                 'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true', 'sure': f'{find} min-confidence=0',
-                 'skipped': f'{find} interval=2', 'events': f'{find} events=true', 'field': 'cudaxcorrfield backend=cpu windows=<64>'}
+                 'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true',
+                 'sure': f'{find} min-confidence=0', 'skipped': f'{find} interval=2', 'events': f'{find} events=true',
+                 'field': 'cudaxcorrfield backend=cpu windows=<64>'}
         for kind, elements in kinds.items():
             with self.subTest(kind):
                 written = lines(elements)

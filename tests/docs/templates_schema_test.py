@@ -24,7 +24,8 @@ SOURCE = pathlib.Path(sys.argv[1]).resolve()
 SCHEMA = json.loads((SOURCE / 'docs/templates.schema.json').read_text(encoding='utf-8'))
 IMAGE = SOURCE / 'docs/images/rocket.jpg'
 RIGHT = ['# nothing', 'rocket: {}', 'rocket: {label: A}', 'rocket: {threshold: -1}', 'rocket: {threshold: 0.25}',
-         'rocket: {region: [0, 0, 1, 1]}', '"rocket": {"label": "<b>"}', 'rocket:\n  region:\n  - 1\n  - 2\n  - 3\n  - 4\n']
+         'rocket: {region: [0, 0, 1, 1]}', '"rocket": {"label": "<b>"}',
+         'rocket:\n  region:\n  - 1\n  - 2\n  - 3\n  - 4\n']
 WRONG = ['- rocket', 'rocket', 'rocket: 1', 'rocket: [1]', 'rocket: {labels: A}', 'rocket: {label: ""}',
          'rocket: {label: [A]}', 'rocket: {threshold: 1.01}', 'rocket: {threshold: high}', 'rocket: {threshold: "0.5"}',
          'rocket: {region: [1, 2, 3]}', 'rocket: {region: [1, 2, 3, 4, 5]}', 'rocket: {region: [1, 2, 0, 4]}',

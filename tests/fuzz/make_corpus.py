@@ -52,7 +52,8 @@ def bmp(bits, height=HEIGHT):
 def pnm(kind):
     if kind in (b'P1', b'P2', b'P3'):
         samples = b' '.join(b'%d' % (i % 2) for i in range(WIDTH * HEIGHT * (3 if kind == b'P3' else 1)))
-        return kind + b'\n# a comment\n%d %d\n' % (WIDTH, HEIGHT) + (b'' if kind == b'P1' else b'255\n') + samples + b'\n'
+        head = kind + b'\n# a comment\n%d %d\n' % (WIDTH, HEIGHT)
+        return head + (b'' if kind == b'P1' else b'255\n') + samples + b'\n'
     data = b''.join(pixels({b'P4': 1, b'P5': 1, b'P6': 3}[kind], 1 if kind == b'P4' else 8))
     return kind + b'\n%d %d\n' % (WIDTH, HEIGHT) + (b'' if kind == b'P4' else b'255\n') + data
 
@@ -150,7 +151,8 @@ def images():
         'raw.pgm': pnm(b'P5'), 'raw.ppm': pnm(b'P6'), 'still.gif': gif(), 'moving.gif': gif(3),
         'gray.jpg': jpeg(), 'rgb.jpg': jpeg(3), 'thumbnail.jpg': jpeg(thumbnail=True), 'cut.jpg': jpeg()[:-9],
         'lossless.webp': webp(), 'list.m3u8': b'#EXTM3U\n#EXTINF:1,\nnone.ts\n', 'empty': b'',
-        'drawing.svg': b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="5" height="5"/></svg>',
+        'drawing.svg': b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="5" '
+                       b'height="5"/></svg>',
     }
 
 
@@ -169,18 +171,22 @@ PROPERTIES = {
     'templates-dir': ('', '/', 'none'), 'events': ('true',), 'appear-frames': ('1', '2147483647'),
     'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
     'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
-    'angle-extent': ('360', '5', 'nan'), 'angle-step': ('0.01', '90'), 'scale-min': ('0.1', '10'), 'scale-max': ('3', '10'),
-    'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',), 'overhang': ('0.5', '0.01', 'nan'),
+    'angle-extent': ('360', '5', 'nan'), 'angle-step': ('0.01', '90'), 'scale-min': ('0.1', '10'),
+    'scale-max': ('3', '10'),
+    'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',),
+    'overhang': ('0.5', '0.01', 'nan'),
     'max-work': ('-1', '0', '1e-9', '1', 'nan'), 'max-memory': ('0', '1', '2000000000', '18446744073709551615'),
     'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
-    'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',), 'overlay.font-desc': ('Sans 12', '', '9' * 40),
+    'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',),
+    'overlay.font-desc': ('Sans 12', '', '9' * 40),
     'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
     'json.location': ('', '/tmp/none.jsonl', '\xc3\x28'),
     'field.windows': ('<32,16>', '<5,4294967295>', '<0>', '<>'), 'field.spacing': ('1', '4294967295'),
     'field.search-range': ('1', '64', '65'), 'field.subpixel': ('none', 'gauss', 'quadratic', 'least-squares'),
     'field.order': ('0', '1', '2'), 'field.spline-degree': ('3', '5'), 'field.weight-sigma': ('0', '3', '1000', 'nan'),
     'field.min-counted': ('0', '0.5', '1'), 'field.mask-file': ('', 'none.png'), 'field.prefilter-sigma': ('0.6', '10'),
-    'field.symmetric': ('true',), 'field.reference': ('previous', 'first', 'file', 'signal'), 'field.cut-score': ('-1', '1'),
+    'field.symmetric': ('true',), 'field.reference': ('previous', 'first', 'file', 'signal'),
+    'field.cut-score': ('-1', '1'),
     'field.max-memory': ('0', '1'), 'field.max-work': ('-1', '0', '1e-9'), 'field.min-ratio': ('1', '100', '0.5'),
 }
 
@@ -191,7 +197,8 @@ def properties():
              for i, line in enumerate(lines)}
     for i in range(20):
         some = random.Random(i).sample(lines, 8)
-        files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'field', 'field', 'restart', 'frame']) + '\n'
+        files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'field', 'field', 'restart',
+                                       'frame']) + '\n'
     return {name: text.encode('latin-1') for name, text in files.items()}
 
 
@@ -205,9 +212,11 @@ def template_rules():
             'deep': b'a: ' + b'[' * 60 + b']' * 60,
             'laughs': b'a0: &a0 {label: x}\n' + b''.join(b'a%d: &a%d [*a%d, *a%d]\n' % (i, i, i - 1, i - 1)
                                                          for i in range(1, 20)),
-            'empty': b'', 'merged': b'a: &a {threshold: .inf}\nb: {<<: *a, region: [1, 2, 3]}\n', 'self': b'a: &a [*a]\n',
-            'twice': b'a: {label: b, label: c}\na: {}\n', 'long': b'"' + b'k' * 5000 + b'": {label: "' + b'v' * 5000 + b'"}',
-            'tagged': b'!!map {a: !!float "0.5", b: !<tag:x> {threshold: 0x1p-1}}\n', 'directives': b'%YAML 9.9\n---\na: {}\n'}
+            'empty': b'', 'merged': b'a: &a {threshold: .inf}\nb: {<<: *a, region: [1, 2, 3]}\n',
+            'self': b'a: &a [*a]\n', 'twice': b'a: {label: b, label: c}\na: {}\n',
+            'long': b'"' + b'k' * 5000 + b'": {label: "' + b'v' * 5000 + b'"}',
+            'tagged': b'!!map {a: !!float "0.5", b: !<tag:x> {threshold: 0x1p-1}}\n',
+            'directives': b'%YAML 9.9\n---\na: {}\n'}
 
 
 def places():
@@ -220,17 +229,18 @@ def places():
 
 def tuned():
     line = 'CPU, 2 threads, cudaxcorr 0.1.0, u8, 64x48 searched for 1 of 16x12\t{}\t0.1 ms a frame\n'
-    lines = ['# a comment\n', *(line.format(kernel) for kernel in KERNELS), 'a problem\tdirect\t\n', '\tfft\t\n', 'half\t']
+    lines = ['# a comment\n', *(line.format(kernel) for kernel in KERNELS), 'a problem\tdirect\t\n', '\tfft\t\n',
+             'half\t']
     return {'whole': ''.join(lines).encode(), 'many': b''.join(b'%d\tfft\tnote\n' % i for i in range(1200)),
             'binary': bytes(range(256)), 'empty': b'', **{f'line{i}': line.encode() for i, line in enumerate(lines)}}
 
 
 def replies():
-    texts = ['+PONG\r\n', '+OK\r\n$15\r\n1700000000000-0\r\n', '-ERR The ID specified in XADD is equal or smaller than the '
-             'target stream top item\r\n', '-NOAUTH Authentication required.\r\n', ':1\r\n', '$-1\r\n', '*1000000000\r\n',
-             '*4294967296\r\n', '*-7\r\n', 50 * '*1\r\n', '$1073741824\r\n01234', '$-5\r\n', ':99999999999999999999\r\n',
-             '$3\r\nabcd\r\n', '+PO', '-ERR a\0b\x1b[31m\xff\r\n', '%2\r\n+a\r\n:1\r\n', '_\r\n', '(12345678901234567890\r\n',
-             'SSH-2.0-OpenSSH\r\n', 200 * '+PONG\r\n', '']
+    texts = ['+PONG\r\n', '+OK\r\n$15\r\n1700000000000-0\r\n', '-ERR The ID specified in XADD is equal or smaller than '
+             'the target stream top item\r\n', '-NOAUTH Authentication required.\r\n', ':1\r\n', '$-1\r\n',
+             '*1000000000\r\n', '*4294967296\r\n', '*-7\r\n', 50 * '*1\r\n', '$1073741824\r\n01234', '$-5\r\n',
+             ':99999999999999999999\r\n', '$3\r\nabcd\r\n', '+PO', '-ERR a\0b\x1b[31m\xff\r\n', '%2\r\n+a\r\n:1\r\n',
+             '_\r\n', '(12345678901234567890\r\n', 'SSH-2.0-OpenSSH\r\n', 200 * '+PONG\r\n', '']
     return {str(i): text.encode('latin-1') for i, text in enumerate(texts)}
 
 
@@ -242,14 +252,16 @@ def matches():
     def settings(turned, overhang, method=5):
         taken = bytes((method, 1, 150, 0, 2, 0, 0, 2, 0, 0, 0))  # threshold 0.5, 3 peaks, least squares
         if turned:  # by any angle, 0.8 to 1.2 times as large, as many levels as fit
-            taken += b'\1\1' + struct.pack('<I', 360) + b'\1' + struct.pack('<I', 360) + bytes((0, 1, 3, 1, 7, 0, 0, 0, 0, 1, 50, 0))
+            taken += b'\1\1' + struct.pack('<I', 360) + b'\1' + struct.pack('<I', 360)
+            taken += bytes((0, 1, 3, 1, 7, 0, 0, 0, 0, 1, 50, 0))
         else:
             taken += b'\0'
         return taken + bytes((1, 1, overhang, 0, 0)) if overhang else taken + bytes(3)
 
-    shapes = {'square': (16, 16, 3, 5), 'thin': (24, 5, 3, 5), 'tall': (4, 24, 7, 5), 'checkered': (12, 12, 255, 1), 'flat': (9, 9, 80, 0)}
-    return {f'{shape}{mask}{turned}{overhang}': image(60, 44, 11, 5) + b'\1' + image(*size) + settings(turned, overhang) +
-            bytes((mask > 0, mask, 7, 4, 0))
+    shapes = {'square': (16, 16, 3, 5), 'thin': (24, 5, 3, 5), 'tall': (4, 24, 7, 5), 'checkered': (12, 12, 255, 1),
+              'flat': (9, 9, 80, 0)}
+    return {f'{shape}{mask}{turned}{overhang}': image(60, 44, 11, 5) + b'\1' + image(*size) +
+            settings(turned, overhang) + bytes((mask > 0, mask, 7, 4, 0))
             for shape, size in shapes.items() for mask in range(6) for turned in (0, 1) for overhang in (0, 8)
             if not turned or (mask in (0, 1, 3) and (overhang > 0) == (mask == 3))}  # these take long
 
@@ -288,12 +300,14 @@ def main():
                                 ('tracking', 40, 2000)):
         write(folder / target, noise(count, size))
     write(folder / 'frame', {'rim-outside': RIM_OUTSIDE})
-    write_words(folder / 'image.dict', [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
-                                          b'GIF89a', b'\x21\xff\x0bNETSCAPE2.0', b'\xff\xd8\xff', b'\xff\xc0', b'\xff\xc2',
-                                          b'\xff\xda', b'\xff\xd9', b'JFIF\0', b'Exif\0\0', b'RIFF', b'WEBP', b'VP8 ', b'VP8L',
-                                          b'VP8X', b'P1\n', b'P6\n', b'P7\n', b'#EXTM3U\n'])
-    write_words(folder / 'property.dict', [*(f'\n{name}='.encode() for name in PROPERTIES), b'\nframe\n', b'\nrestart\n',
-                                           b'nan', b'inf', b'2147483647', b'4294967295'])
+    write_words(folder / 'image.dict',
+                [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
+                 b'GIF89a', b'\x21\xff\x0bNETSCAPE2.0', b'\xff\xd8\xff', b'\xff\xc0', b'\xff\xc2',
+                 b'\xff\xda', b'\xff\xd9', b'JFIF\0', b'Exif\0\0', b'RIFF', b'WEBP', b'VP8 ', b'VP8L',
+                 b'VP8X', b'P1\n', b'P6\n', b'P7\n', b'#EXTM3U\n'])
+    write_words(folder / 'property.dict',
+                [*(f'\n{name}='.encode() for name in PROPERTIES), b'\nframe\n', b'\nrestart\n',
+                 b'nan', b'inf', b'2147483647', b'4294967295'])
 
 
 if __name__ == '__main__':

@@ -22,7 +22,8 @@ seen = []
 
 def on_buffer(_, info):
     field = info.get_buffer().get_custom_meta('GstCudaXCorrFieldMeta').get_structure()
-    numbers = {name: array.array('f', field.get_value(name).get_data() or b'') for name in ('x', 'dx', 'score', 'status')}
+    numbers = {name: array.array('f', field.get_value(name).get_data() or b'')
+               for name in ('x', 'dx', 'score', 'status')}
     seen.append((field.get_value('state'), field.get_value('rows'), field.get_value('columns'), numbers))
     return Gst.PadProbeReturn.OK
 

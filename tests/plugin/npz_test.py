@@ -18,8 +18,8 @@ SOURCE = ['videotestsrc', 'pattern=zone-plate', 'kx2=20', 'ky2=16', 'kt=2', 'num
 
 
 def launch(*words, settings=(), check=True, **more):
-    return subprocess.run(['gst-launch-1.0', '-q', *SOURCE, *settings, '!', *map(str, words), '!', 'fakesink'], check=check,
-                          **more)
+    return subprocess.run(['gst-launch-1.0', '-q', *SOURCE, *settings, '!', *map(str, words), '!', 'fakesink'],
+                          check=check, **more)
 
 
 def numbers_in(code, data):

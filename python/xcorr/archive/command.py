@@ -12,14 +12,15 @@ from .._missing import need
 
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("archive", help="searches many recordings on a Ray cluster",
-                                 description="Searches many videos, on all cores and GPUs of this machine or of a cluster. "
-                                 "What has been searched is not searched again.")
+                                 description="Searches many videos, on all cores and GPUs of this machine or of a "
+                                 "cluster. What has been searched is not searched again.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     search = actions.add_parser("search", help="searches what has not been searched yet")
     search.add_argument("files", nargs="+", metavar="FILE", help="a video, or a folder or TIFF of images")
     search.add_argument("-t", "--template", action="append", required=True, metavar="FILE",
                         help="an image to look for; may be repeated")
-    search.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder of results, for all workers the same")
+    search.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder of results, for all workers the "
+                        "same")
     search.add_argument("--set", action="append", default=[], metavar="PROPERTY=VALUE", help="of the element cudaxcorr")
     search.add_argument("--address", help="of a Ray cluster; by default one of this machine")
     search.add_argument("--workers", type=int, metavar="N", help="of a cluster of this machine; by default one a core")

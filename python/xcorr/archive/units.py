@@ -97,8 +97,8 @@ def frames_of(file: str, warnings: list[str]) -> list[tuple[int, bool]]:
     if any(a[0] == b[0] for a, b in zip(frames, frames[1:])):
         raise ValueError("several of its frames have the same time")
     if known and frames[-1][0] + MISSING < duration:
-        warnings.append(f"its video ends at {frames[-1][0] / Gst.SECOND:.1f} s of {duration / Gst.SECOND:.1f} s: it may "
-                        "be truncated")
+        warnings.append(f"its video ends at {frames[-1][0] / Gst.SECOND:.1f} s of {duration / Gst.SECOND:.1f} s: it "
+                        "may be truncated")
     return frames
 
 

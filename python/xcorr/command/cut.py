@@ -19,8 +19,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("box", type=box, metavar="x,y,width,height", help="in pixels")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="such as template.png; PNG loses nothing")
     parser.add_argument("--learn", action="append", default=[], metavar="IMAGE",
-                        help="another image that shows the same there: what is different becomes transparent, so that it "
-                             "does not count; may be repeated")
+                        help="another image that shows the same there: what is different becomes transparent, so that "
+                             "it does not count; may be repeated")
     parser.add_argument("--tolerance", type=float, default=12.0, metavar="LEVELS",
                         help="with --learn: how many gray levels the same may differ by (%(default)g)")
     parser.set_defaults(run=run)

@@ -22,7 +22,8 @@ _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: fin
             ("tqdm", "tqdm", "progress"), ("shtab", "shtab", "completion"),
             ("matplotlib", "matplotlib", "plots of fields"), ("ray", "xcorr[ray]", "archive and fleet"),
             ("aiohttp", "aiohttp", "studio"),
-            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive, fleet, studio"))
+            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages",
+             "archive, fleet, studio"))
 
 
 def add_to(commands: Any) -> None:
@@ -53,23 +54,24 @@ def findings() -> list[tuple[str, str, str]]:
         found.append((f"device {name}", text, ""))
     if not any(name.startswith("device cuda") for name, _, _ in found):
         there = bool(shutil.which("nvidia-smi"))
-        found.append(("GPU", "", "there is one, but this package was built without CUDA, or the driver is too old: install "
-                      "it again where nvcc is" if there else "none of NVIDIA's; the CPU does the work"))
+        found.append(("GPU", "", "there is one, but this package was built without CUDA, or the driver is too old: "
+                      "install it again where nvcc is" if there else "none of NVIDIA's; the CPU does the work"))
     found += [_module(*each) for each in _MODULES]
     tools = answer("gst-inspect-1.0", "--version")
     found.append(("GStreamer", tools.rpartition(" ")[2], "" if tools else "apt-get install gstreamer1.0-tools "
                   "gstreamer1.0-plugins-base   (track, pipeline, archive, fleet)"))
     path = os.environ.get("GST_PLUGIN_PATH_1_0") or os.environ.get("GST_PLUGIN_PATH") or "not set"
     plugin = bool(tools) and has_element("cudaxcorr")
-    found.append(("plugin cudaxcorr", "there" if plugin else "", "" if plugin else "install gstreamer1.0-cudaxcorr, or set "
-                  f"GST_PLUGIN_PATH_1_0 (now: {path}) to the folder of libgstcudaxcorr.so"))
+    found.append(("plugin cudaxcorr", "there" if plugin else "", "" if plugin else "install gstreamer1.0-cudaxcorr, or "
+                  f"set GST_PLUGIN_PATH_1_0 (now: {path}) to the folder of libgstcudaxcorr.so"))
     return found
 
 
 def run(options: argparse.Namespace) -> int:
     found = findings()
     if options.json:
-        print(json.dumps({name: {"found": version or None, "advice": advice or None} for name, version, advice in found}))
+        print(json.dumps({name: {"found": version or None, "advice": advice or None}
+                          for name, version, advice in found}))
         return 0
     for name, version, advice in found:
         print(f"{'ok' if version else '--'}  {name:<18} {version or advice}")

@@ -16,7 +16,8 @@ from ..field.images import SUFFIXES, Series, Unreadable, in_folder, library, nam
 from .options import Output, add_output, add_search, settings
 from .progress import beside_the_bar, progress
 
-_COLUMNS = {"image": "<24", "template": "<16", **dict.fromkeys(("x", "y", "width", "height", "score", "angle", "scale"), ">8")}
+_COLUMNS = {"image": "<24", "template": "<16",
+            **dict.fromkeys(("x", "y", "width", "height", "score", "angle", "scale"), ">8")}
 
 _EPILOG = """
 Examples:
@@ -25,21 +26,21 @@ Examples:
   xcorr find 0 -t part.png --format json | head -n 100
 
 Pixels that are not opaque in a template do not count. x and y are the upper left corner of an upright match, and of a
-turned one that of its upright bounds; angles are degrees, counter-clockwise. As grep, it ends with 0 where something was
-found, with 1 where nothing was, with 2 where an image could not be read.
+turned one that of its upright bounds; angles are degrees, counter-clockwise. As grep, it ends with 0 where something
+was found, with 1 where nothing was, with 2 where an image could not be read.
 """
 
 
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("find", help="where templates are in images, folders, videos and what cameras show",
                                  epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the number "
-                        "of a camera")
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the "
+                        "number of a camera")
     add_search(parser)
-    parser.add_argument("--mask", action="append", default=[], metavar="FILE", help="an image of a template's size; where it "
-                        "is black the template does not count; one for each template, in their order")
-    parser.add_argument("--min-confidence", type=float, metavar="P", help="how sure it must be that a place is right, 0 to 1, "
-                        "or it is not written; with it each match has its confidence")
+    parser.add_argument("--mask", action="append", default=[], metavar="FILE", help="an image of a template's size; "
+                        "where it is black the template does not count; one for each template, in their order")
+    parser.add_argument("--min-confidence", type=float, metavar="P", help="how sure it must be that a place is right, "
+                        "0 to 1, or it is not written; with it each match has its confidence")
     group = add_output(parser)
     group.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
     group.add_argument("--show", action="store_true", help="show the image with boxes")
@@ -117,7 +118,8 @@ def with_boxes(image: np.ndarray, matches: list[dict[str, Any]]) -> Any:
     for match in matches:
         outline = [tuple(corner) for corner in match["corners"]]
         pen.line([*outline, outline[0]], fill=(255, 60, 30), width=2)
-        pen.text((outline[0][0] + 3, outline[0][1] + 3), f"{match['template']} {match['score']:.2f}", fill=(255, 60, 30))
+        pen.text((outline[0][0] + 3, outline[0][1] + 3), f"{match['template']} {match['score']:.2f}",
+                 fill=(255, 60, 30))
     return drawn
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pipelines of gst-launch-1.0 whose frames are read here: a line of xcorrjson each and, if asked for, blocks of bytes."""
+"""Pipelines of gst-launch-1.0 whose frames are read here: a line of xcorrjson each and blocks of bytes on request."""
 from __future__ import annotations
 
 import os
@@ -31,8 +31,8 @@ def check_gstreamer() -> None:
         if not shutil.which(program):
             raise Unreadable(f"pipelines are GStreamer's work, and {program} is missing (Debian: gstreamer1.0-tools)")
     if not has_element("cudaxcorr"):
-        raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
-                         "xcorr doctor says more")
+        raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of "
+                         "libgstcudaxcorr.so; xcorr doctor says more")
 
 
 class _Pipe:
@@ -108,8 +108,9 @@ class _Words:
 
     def reason(self) -> str:
         self._thread.join(2)
-        return "; ".join(dict.fromkeys(self.errors)) or next((each for each in reversed(self._others) if "rror" in each),
-                                              "gst-launch-1.0 failed")
+        return "; ".join(dict.fromkeys(self.errors)) or next(
+            (each.removeprefix("WARNING: ") for each in reversed(self._others) if re.search("rror|erroneous", each)),
+            "gst-launch-1.0 failed")
 
 
 def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *, first: float | None = None,
@@ -120,8 +121,9 @@ def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *,
 
     Once there is `enough` the stream is ended (which takes the option -e); the frames that are on their way still come.
 
-    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises Unreadable,
-    with `source`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
+    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises
+    Unreadable, with `source`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or
+    `first` before any.
     """
     blocks = _Pipe() if block else None
     lines = _Pipe(blocks)

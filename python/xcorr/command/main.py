@@ -19,7 +19,8 @@ STATUS = {0: "something was found, or done", 1: "nothing was found",
           2: "something could not be read, written or understood: standard error says what; the rest went on",
           130: "it was interrupted"}
 
-_EPILOG = "xcorr COMMAND --help says more. Exit status:\n" + "\n".join(f"  {key:<4} {text}" for key, text in STATUS.items())
+_EPILOG = "\n".join(["xcorr COMMAND --help says more. Exit status:",
+                     *(f"  {key:<4} {text}" for key, text in STATUS.items())])
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(joined(list(sys.argv[1:] if arguments is None else arguments)))
     try:
         status = int(options.run(options))
-        sys.stdout.flush()
+        if sys.stdout:  # it may have been closed from the start
+            sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from typing import Any, Mapping, Sequence, TextIO, get_args
 
@@ -31,12 +32,26 @@ def box(text: str) -> tuple[int, int, int, int]:
     return x, y, width, height
 
 
+def count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"it is 1 or more, not {text}")
+    return number
+
+
+def seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"it is a time in seconds, more than 0, not {text}")
+    return number
+
+
 def angles(text: str) -> tuple[float, float]:
     """The first one and how far they go."""
     first, last = (0.0, 360.0) if text == "any" else numbers(2, text, "angles are FIRST,LAST in degrees, or any", float)
     if not 0 <= last - first <= 360:
-        raise argparse.ArgumentTypeError(f"angles go counter-clockwise from the first to the last, by 360 degrees at most, "
-                                         f"not {text!r}")
+        raise argparse.ArgumentTypeError(f"angles go counter-clockwise from the first to the last, by 360 degrees at "
+                                         f"most, not {text!r}")
     return first, last - first
 
 
@@ -51,18 +66,20 @@ def add_search(parser: argparse.ArgumentParser, template_required: bool = True) 
                        help="an image to look for; where it is transparent it does not count; may be repeated")
     group.add_argument("--method", choices=METHODS, default="ccoeff-normed", help="how it is scored (%(default)s)")
     group.add_argument("--match-on", choices=get_args(MatchOn), default="luma",
-                       help="what is compared: brightness, all of the colour, edges, or those of the colour (%(default)s)")
+                       help="what is compared: brightness, all of the colour, edges, or those of the colour "
+                       "(%(default)s)")
     group.add_argument("--threshold", type=float, default=0.7, metavar="SHARE",
                        help="how close a match must be, -1 to 1 (%(default)s)")
     group.add_argument("--max-peaks", type=int, default=1, metavar="N", help="matches of a template in an image (1)")
-    group.add_argument("--angles", type=angles, metavar="FIRST,LAST", help="degrees, counter-clockwise, or any (upright)")
+    group.add_argument("--angles", type=angles, metavar="FIRST,LAST", help="degrees, counter-clockwise, or any "
+                       "(upright)")
     group.add_argument("--scales", type=scales, metavar="LEAST,GREATEST", help="as factors, such as 0.8,1.25 (1,1)")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
 
 
 def add_tracker(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tracker", choices=TRACKERS, default="auto", help="what follows a target once it is found: the "
-                        "template, or a filter that learns (%(default)s)")
+    parser.add_argument("--tracker", choices=TRACKERS, default="auto", help="what follows a target once it is found: "
+                        "the template, or a filter that learns (%(default)s)")
 
 
 def settings(options: argparse.Namespace) -> Settings:

@@ -14,7 +14,8 @@ from .options import add_search, add_tracker
 
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("pipeline", help="prints the gst-launch-1.0 line that does the same with GStreamer")
-    parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
+    parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a "
+                        "camera")
     add_search(parser)
     parser.add_argument("--track", action="store_true", help="follow targets under ids that stay")
     add_tracker(parser)
@@ -42,8 +43,8 @@ def sink(options: argparse.Namespace) -> list[str]:
     if options.show:
         return ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"]
     if options.save:
-        return ["xcorroverlay", "!", "videoconvert", "!", *_WRITERS[options.save.suffix.lower()].split(), "!", "filesink",
-                f"location={options.save.resolve()}"]
+        return ["xcorroverlay", "!", "videoconvert", "!", *_WRITERS[options.save.suffix.lower()].split(), "!",
+                "filesink", f"location={options.save.resolve()}"]
     return ["fakesink"]
 
 
@@ -98,9 +99,9 @@ def search_of(options: argparse.Namespace, templates: list[str], track: bool) ->
 
 
 def words_of(options: argparse.Namespace, templates: list[str], track: bool, lines: int | None = None) -> list[str]:
-    """Of the command gst-launch-1.0. It writes lines to standard output, or to that descriptor and then says warnings."""
-    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *search_of(options, templates, track), "!", *writer(lines),
-            "!", *sink(options)]
+    """Of the command gst-launch-1.0. It writes lines to standard output; to that descriptor, and then says warnings."""
+    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *search_of(options, templates, track), "!",
+            *writer(lines), "!", *sink(options)]
 
 
 def writer(lines: int | None) -> list[str]:

@@ -76,15 +76,17 @@ def picture(thumbnail: bytes) -> str:
 
 
 def _as_json(report: Report) -> str:
-    intervals = [{"label": each.label, "first": each.first, "first-utc": each.first_utc, "unanalysed-before": each.unanalysed,
-                  "peak": each.peak, "first-frame": picture(each.thumbnail) or None, "last": each.last,
-                  "last-utc": each.last_utc, "unanalysed-after": each.unanalysed_after, "last-peak": each.last_peak,
+    intervals = [{"label": each.label, "first": each.first, "first-utc": each.first_utc,
+                  "unanalysed-before": each.unanalysed, "peak": each.peak,
+                  "first-frame": picture(each.thumbnail) or None, "last": each.last, "last-utc": each.last_utc,
+                  "unanalysed-after": each.unanalysed_after, "last-peak": each.last_peak,
                   "last-frame": picture(each.last_thumbnail) or None} for each in report.intervals]
     expected = [{"label": each.label, "within": each.within, "met": each.met,
                  "at": each.interval.first if each.interval else None} for each in report.expectations]
     return json.dumps({"source": report.source, "templates": report.templates, "passed": report.passed,
                        "error": report.error or None, "frames": report.frames, "analysed": report.analysed,
-                       "seconds": report.seconds, "took": report.took, "expectations": expected, "intervals": intervals},
+                       "seconds": report.seconds, "took": report.took, "expectations": expected,
+                       "intervals": intervals},
                       indent=1)
 
 
@@ -100,19 +102,23 @@ def _text(text: str) -> str:
 
 def _as_junit(report: Report) -> str:
     failed = [each for each in report.expectations if not each.met]
-    suite = ElementTree.Element("testsuite", name=_valid(f"xcorr watch {report.source}"), tests=str(len(report.expectations)),
-                                failures=str(len(failed)), errors=str(int(bool(report.error))), time=f"{report.took:.3f}")
+    suite = ElementTree.Element("testsuite", name=_valid(f"xcorr watch {report.source}"),
+                                tests=str(len(report.expectations)), failures=str(len(failed)),
+                                errors=str(int(bool(report.error))), time=f"{report.took:.3f}")
     for each in report.expectations:
         case = ElementTree.SubElement(suite, "testcase", classname="xcorr.watch", time=f"{each.within:g}",
                                       name=_valid(f"{each.label} within {each.within:g} s"))
         if each.interval:
             properties = ElementTree.SubElement(case, "properties")
-            for name, thumbnail in (("first frame", each.interval.thumbnail), ("last frame", each.interval.last_thumbnail)):
+            for name, thumbnail in (("first frame", each.interval.thumbnail),
+                                    ("last frame", each.interval.last_thumbnail)):
                 if thumbnail:
                     ElementTree.SubElement(properties, "property", name=name, value=picture(thumbnail))
         if not each.met:
             later = next((one for one in report.intervals if one.label == each.label), None)
-            text = f"it appeared after {later.first:.3f} s" if later and later.first is not None else "it did not appear"
+            text = "it did not appear"
+            if later and later.first is not None:
+                text = f"it appeared after {later.first:.3f} s"
             ElementTree.SubElement(case, "failure", message=text)
     if report.error:
         case = ElementTree.SubElement(suite, "testcase", classname="xcorr.watch", name="the source")
@@ -131,7 +137,8 @@ _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { max-width: 70em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .4em .6em; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent);
+th, td { text-align: left; padding: .4em .6em; border-bottom: 1px solid color-mix(in srgb, currentColor 20%,
+  transparent);
   vertical-align: top; overflow-wrap: anywhere; }
 figure { margin: 0; position: relative; width: 320px; max-width: 100%; }
 figure img { width: 100%; display: block; }
@@ -161,14 +168,16 @@ def _timeline(report: Report) -> str:
     if not labels or not report.seconds:
         return ""
     rows = []
+
+    def bar(one: Interval) -> str:
+        first, last = (1000 * (time or 0) / report.seconds
+                       for time in (one.first, report.seconds if one.last is None else one.last))
+        return f'<rect class="there" x="{first:.2f}" y="0" height="14" width="{max(2, last - first):.2f}"/>'
     for label in labels:
-        bars = "".join(
-            f'<rect class="there" x="{1000 * (each.first or 0) / report.seconds:.2f}" y="0" height="14" '
-            f'width="{max(2, 1000 * ((report.seconds if each.last is None else each.last) - (each.first or 0)) / report.seconds):.2f}"/>'
-            for each in report.intervals if each.label == label)
+        bars = "".join(bar(each) for each in report.intervals if each.label == label)
         rows.append(f'<tr><th scope="row">{_text(label)}</th><td style="width:75%"><svg viewBox="0 0 1000 14" '
-                    'preserveAspectRatio="none" width="100%" height="14" aria-hidden="true"><rect class="lane" width="1000" '
-                    f'height="14"/>{bars}</svg></td></tr>')
+                    'preserveAspectRatio="none" width="100%" height="14" aria-hidden="true"><rect class="lane" '
+                    f'width="1000" height="14"/>{bars}</svg></td></tr>')
     return f"<h2>Timeline</h2><table>{''.join(rows)}</table>"
 
 
@@ -210,9 +219,24 @@ def _when(time: float | None, utc: str | None, unanalysed: int) -> str:
 WRITERS = {".html": _as_page, ".json": _as_json, ".xml": _as_junit}
 
 
+def kind_of(path: str) -> str:
+    return pathlib.Path(path).suffix.lower()
+
+
+def check(path: str) -> None:
+    """What can be known before there is anything to write. Raises Unreadable."""
+    if kind_of(path) not in WRITERS:
+        raise Unreadable(f"{path}: a report ends with .html, .json or .xml")
+    folder = pathlib.Path(path).parent
+    if not folder.is_dir():
+        raise Unreadable(f"{path}: there is no folder {folder}")
+    if pathlib.Path(path).is_dir():
+        raise Unreadable(f"{path}: it is a folder")
+
+
 def write(report: Report, path: str) -> None:
     """By what the name ends with. Raises Unreadable."""
     try:
-        pathlib.Path(path).write_text(WRITERS[pathlib.Path(path).suffix](report), encoding="utf-8")
+        pathlib.Path(path).write_text(WRITERS[kind_of(path)](report), encoding="utf-8")
     except OSError as error:
         raise Unreadable(named(path, error)) from None

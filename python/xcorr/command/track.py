@@ -21,8 +21,10 @@ _COLUMNS = {"frame": ">6", "id": ">4", "label": "<16", "state": "<10",
 
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("track", help="follows targets in a video (with GStreamer)")
-    parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
-    parser.add_argument("--box", type=box, metavar="x,y,width,height", help="what is there in the first frame is the target")
+    parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a "
+                        "camera")
+    parser.add_argument("--box", type=box, metavar="x,y,width,height", help="what is there in the first frame is the "
+                        "target")
     add_search(parser, template_required=False)
     add_tracker(parser)
     add_video(add_output(parser))
@@ -71,7 +73,8 @@ def _count(options: argparse.Namespace) -> int | None:
 
 
 def rows(line: str, number: int) -> list[list[Any]]:
-    return [[number, *(peak.get(column, "") for column in list(_COLUMNS)[1:])] for peak in json.loads(line).get("peaks", ())]
+    return [[number, *(peak.get(column, "") for column in list(_COLUMNS)[1:])]
+            for peak in json.loads(line).get("peaks", ())]
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,19 +4,23 @@ gst-launch-1.0."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
 import sys
+import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from .._launch_line import quoted
-from ..field.images import Unreadable, named
+from ..field.images import Unreadable, named, say
 from .launch import check_gstreamer, frames, has_element
-from .options import add_search
+from .options import add_search, count, seconds, settings
 from .pipeline import matcher, source, writer
-from .reports import THUMBNAIL, Expectation, Interval, Report, write
+from .reports import THUMBNAIL, Expectation, Interval, Report, check, write
 
 #: s, the least that is waited for the first frame: templates are read before it.
 FIRST = 30
@@ -30,25 +34,32 @@ Each line of the file for --expect says what has to appear, and how many seconds
   main menu within 20 s
 
 The exit status is 0 where everything expected has appeared, or where something has if nothing is expected; 1 where not;
-2 where the source could not be read to its end. A live source with --expect ends as soon as that is decided.
+2 where the source could not be read to its end, or a report not be written; 130 where it was interrupted, with reports
+of what there was until then. A live source with --expect ends as soon as that is decided.
 """
 
 
 def add_to(commands: Any) -> None:
-    parser = commands.add_parser("watch", help="says when pictures appear on a screen and when they are gone (with GStreamer)",
+    parser = commands.add_parser("watch", help="says when pictures appear on a screen and when they are gone (with "
+                                 "GStreamer)",
                                  epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input", metavar="SOURCE", help="a file, an address such as rtsp://..., or the number of a camera")
+    parser.add_argument("input", metavar="SOURCE", help="a file, an address such as rtsp://..., or the number of a "
+                        "camera")
     parser.add_argument("--templates", required=True, metavar="DIR", help="the folder of the pictures")
     parser.add_argument("--expect", metavar="FILE", help="lines such as: main menu within 20 s")
     parser.add_argument("--report", action="append", default=[], metavar="FILE",
                         help="a report with thumbnails: .html, .json or, as JUnit, .xml; may be repeated")
-    parser.add_argument("--for", type=float, metavar="SECONDS", dest="seconds", help="end after so much of the source")
-    parser.add_argument("--stall", type=float, default=10, metavar="SECONDS",
-                        help="give up where no frame comes for so long (%(default)g)")
-    parser.add_argument("--appear-frames", type=int, default=2, metavar="N", help="that confirm that it is there (%(default)s)")
-    parser.add_argument("--gone-frames", type=int, default=2, metavar="N", help="that confirm that it is gone (%(default)s)")
-    parser.add_argument("--interval", type=int, default=1, metavar="N", help="look at every Nth frame (%(default)s)")
-    parser.add_argument("-f", "--format", choices=("table", "json"), default="table", help="of the line for an event (%(default)s)")
+    parser.add_argument("--for", type=seconds, metavar="SECONDS", dest="seconds", help="end after so much of the "
+                        "source")
+    parser.add_argument("--stall", type=seconds, default=10, metavar="SECONDS",
+                        help=f"give up where no frame comes for so long; the first one has {FIRST} (%(default)g)")
+    parser.add_argument("--appear-frames", type=count, default=2, metavar="N",
+                        help="that confirm that it is there (%(default)s)")
+    parser.add_argument("--gone-frames", type=count, default=2, metavar="N",
+                        help="that confirm that it is gone (%(default)s)")
+    parser.add_argument("--interval", type=count, default=1, metavar="N", help="look at every Nth frame (%(default)s)")
+    parser.add_argument("-f", "--format", choices=("table", "json"), default="table",
+                        help="of the line for an event (%(default)s)")
     add_search(parser, template_required=False)
     parser.set_defaults(run=run, threshold=0.9)
 
@@ -58,14 +69,14 @@ def read_expectations(path: str | None) -> list[Expectation]:
     if not path:
         return []
     try:
-        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        lines = pathlib.Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise Unreadable(named(path, error)) from None
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        parts = re.fullmatch(r"\s*(.*\S)\s+within\s+(\d+(?:\.\d+)?)\s*s\s*", line)
+        parts = re.fullmatch(r"\s*(.*\S)\s+within\s+(\d{1,9}(?:\.\d+)?)\s*s\s*", line)
         if not parts:
             raise Unreadable(f"{path}: line {number}: it is LABEL within SECONDS s, not {line.strip()!r}")
         found.append(Expectation(parts[1], float(parts[2])))
@@ -81,8 +92,8 @@ def is_live(text: str) -> bool:
 def words_of(options: argparse.Namespace, lines: int, thumbnails: int | None) -> list[str]:
     """Of the command gst-launch-1.0; lines and small frames go to these descriptors.
 
-    Nothing brings frames out of a GPU's memory but what makes thumbnails, and that sees only frames where labels come or
-    go. Where decoders can be ahead several frames are searched at a time.
+    Nothing brings frames out of a GPU's memory but what makes thumbnails, and that sees only frames where labels come
+    or go. Where decoders can be ahead several frames are searched at a time.
     """
     element = matcher(options, options.template, False)
     element += [f"templates-dir={quoted(pathlib.Path(options.templates).resolve())}", "events=true", "subpixel=none",
@@ -95,8 +106,8 @@ def words_of(options: argparse.Namespace, lines: int, thumbnails: int | None) ->
         end = [*(["cudadownload", "!"] if has_element("cudadownload") else []), "videoscale", "!", "videoconvert", "!",
                f"video/x-raw,format=RGB,width={width},height={height},pixel-aspect-ratio=1/1", "!", "fdsink",
                f"fd={thumbnails}", "sync=false"]
-    return ["gst-launch-1.0", "-e", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4", "!",
-            *element, "!", *writer(lines), "changes=true", "!", *end]
+    return ["gst-launch-1.0", "-e", *source(options.input), "!", "videoconvert", "!", "queue", "max-size-buffers=4",
+            "!", *element, "!", *writer(lines), "changes=true", "!", *end]
 
 
 class Watch:
@@ -177,7 +188,8 @@ class Watch:
     def end(self, thumbnail: bytes) -> None:
         """`thumbnail` came last: of the frame that shows last what is still there, where that has none yet."""
         for label, interval in self._there.items():
-            interval.last_thumbnail = (thumbnail or self._before) if label in self._starts else self._latest.get(label, b"")
+            interval.last_thumbnail = (thumbnail or self._before if label in self._starts
+                                       else self._latest.get(label, b""))
         for expected in self.report.expectations:
             expected.met = bool(expected.met)
 
@@ -192,51 +204,116 @@ def text_of(event: dict[str, Any]) -> str:
     utc = event.get("first-utc" if event["event"] == "appeared" else "last-utc", "")
     beside = "after" if event["event"] == "appeared" else "before"
     between = f"  {beside} unanalysed frames: {event['unanalysed']}" if event["unanalysed"] else ""
-    return (f"{'?' if at is None else f'{at:.3f}':>10} s  {event['event']:<8}  {shown(event['label'])}  at {peak['x']:.0f},"
-            f"{peak['y']:.0f}  score {peak['score']:.4g}  {utc}{between}").rstrip()
+    return (f"{'?' if at is None else f'{at:.3f}':>10} s  {event['event']:<8}  {shown(event['label'])}  at "
+            f"{peak['x']:.0f},{peak['y']:.0f}  score {peak['score']:.4g}  {utc}{between}").rstrip()
 
 
 def _check(options: argparse.Namespace) -> None:
     if not pathlib.Path(options.templates).is_dir():
         raise Unreadable(f"{options.templates}: there is no such folder")
     for path in options.report:
-        if pathlib.Path(path).suffix not in (".html", ".json", ".xml"):
-            raise Unreadable(f"{path}: a report ends with .html, .json or .xml")
+        check(path)
+    settings(options)
 
 
-def run(options: argparse.Namespace) -> int:
-    _check(options)
-    report = Report(options.input, options.templates, read_expectations(options.expect))
-    check_gstreamer()
+def _unknown(expectations: list[Expectation], folder: str) -> list[str]:
+    """Labels that neither an image has as its name nor `templates.yaml` names."""
+    rules = pathlib.Path(folder, "templates.yaml")
+    text = rules.read_text(encoding="utf-8", errors="replace") if rules.is_file() else ""
+    names = {each.stem for each in pathlib.Path(folder).iterdir()}
+    return [each.label for each in expectations if each.label not in names and each.label not in text]
+
+
+class _Lines:
+    """Standard output, for who reads it. Where nobody does any more a report or a verdict may still be waited for."""
+
+    def __init__(self, goes_on: bool) -> None:
+        self._goes_on, self._ended = goes_on, False
+        self.failed: list[str] = []
+
+    def write(self, line: str) -> None:
+        if self._ended:
+            return
+        try:
+            print(line, flush=True)
+        except OSError as error:
+            if not self._goes_on:
+                raise
+            self._ended = True
+            self.failed += [named("standard output", error)] * (not isinstance(error, BrokenPipeError))
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in its buffer goes there
+
+
+@contextlib.contextmanager
+def _interrupted_by_terminate() -> Iterator[None]:
+    """SIGTERM, of a test runner whose time is over, ends it as ctrl-C does: with reports."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _follow(options: argparse.Namespace, watch: Watch, lines: _Lines) -> bytes:
+    """Until the end. Returns the last frame's thumbnail."""
+    report, last = watch.report, b""
 
     def enough() -> bool:
         decided = bool(report.expectations) and all(each.met is not None for each in report.expectations)
         return is_live(options.input) and decided or bool(options.seconds) and report.seconds >= options.seconds
 
-    watch, begun, last = Watch(report), time.time(), b""
-    try:
-        size = 3 * THUMBNAIL[0] * THUMBNAIL[1] if options.report else 0
-        for line, thumbnail in frames(lambda *descriptors: words_of(options, *descriptors), options.input,
-                                      first=max(options.stall, FIRST), stall=options.stall, block=size, enough=enough):
-            if not line:
-                last = thumbnail()
-                continue
-            if enough():  # for the pictures of what is still there
-                watch.see(json.loads(line), thumbnail)
-                continue
+    size = 3 * THUMBNAIL[0] * THUMBNAIL[1] if options.report else 0
+    for line, thumbnail in frames(lambda *descriptors: words_of(options, *descriptors), options.input,
+                                  first=max(options.stall, FIRST), stall=options.stall, block=size, enough=enough):
+        if not line:
+            last = thumbnail()
+        elif enough():  # for the pictures of what is still there
+            watch.see(json.loads(line), thumbnail)
+        else:
             for event in watch.take(json.loads(line), thumbnail):
-                print(json.dumps(event) if options.format == "json" else text_of(event), flush=True)
-    except Unreadable as error:
-        report.error = str(error)
-    except KeyboardInterrupt:
-        pass
+                lines.write(json.dumps(event) if options.format == "json" else text_of(event))
+    if not report.frames:
+        raise Unreadable(f"{options.input}: there was no frame")
+    return last
+
+
+def _written(report: Report, paths: list[str]) -> list[str]:
+    """What was wrong with those that could not be."""
+    failed = []
+    for path in paths:
+        try:
+            write(report, path)
+        except Unreadable as error:
+            failed.append(str(error))
+    return failed
+
+
+def run(options: argparse.Namespace) -> int:
+    _check(options)
+    report = Report(options.input, options.templates, read_expectations(options.expect))
+    for label in _unknown(report.expectations, options.templates):
+        say(f"{shown(label)} is expected, and nothing in {options.templates} is called so")
+    check_gstreamer()
+    watch, lines = Watch(report), _Lines(bool(options.report or report.expectations))
+    begun, last, interrupted = time.time(), b"", False
+    with _interrupted_by_terminate():
+        try:
+            last = _follow(options, watch, lines)
+        except Unreadable as error:
+            report.error = str(error)
+        except KeyboardInterrupt:
+            interrupted, report.error = True, "it was interrupted"
     watch.end(last)
     report.took = time.time() - begun
-    for path in options.report:
-        write(report, path)
+    failed = lines.failed + _written(report, options.report)
     for expected in report.expectations:
         said = "appeared" if expected.met else "did not appear"
         print(f"{shown(expected.label)}: {said} within {expected.within:g} s", file=sys.stderr)
-    if report.error:
-        raise Unreadable(report.error)
-    return 0 if report.passed else 1
+    for text in [report.error] * bool(report.error) + failed:
+        say(text)
+    if interrupted:
+        return 130
+    return 2 if report.error or failed else 0 if report.passed else 1

@@ -132,4 +132,5 @@ def settings(source: str, source_words: list[str], templates: list[str], propert
     else:
         there = f"uri: {yaml_text(pathlib.Path(source).resolve().as_uri())}"
     return _SETTINGS.format(source=there, templates="".join(f"      - {yaml_text(each)}\n" for each in templates),
-                            settings="".join(f"      {name}: {yaml_text(value)}\n" for name, value in properties.items()))
+                            settings="".join(f"      {name}: {yaml_text(value)}\n"
+                                             for name, value in properties.items()))

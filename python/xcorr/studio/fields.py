@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Displacement fields for the page: the motion from the frame before, or from a picture of the studio's own, to a frame.
+"""Displacement fields for the page: the motion from the frame before, or from a picture of the studio's own, to a
+frame.
 
 The element `cudaxcorrfield` measures in a pipeline of its own, and only frames that a page asks about, so the pipeline
 that plays never waits for it. Its properties are those of the line that is exported.
@@ -77,8 +78,8 @@ class Fields:
         of = words, frame.sample.get_caps().to_string()
         if of != self._of:
             self.close()
-            self._chain = Chain(["cudaxcorrfield", "name=field", *words, "post-messages=false", "!", "appsink", "name=out",
-                                 "sync=false"], frame.sample.get_caps())
+            self._chain = Chain(["cudaxcorrfield", "name=field", *words, "post-messages=false", "!", "appsink",
+                                 "name=out", "sync=false"], frame.sample.get_caps())
             self._of = of
         assert self._chain
         if view.reference == "previous":
@@ -107,7 +108,8 @@ class Fields:
                 vectors[name.replace("-", "_")] = values.reshape(shape)
         value = np.nan_to_num(values_of(vectors, show))
         header = {"state": state, "columns": shape[1], "rows": shape[0], "show": show,
-                  **{name: meta.get_value(name) for name in ("window", "spacing", "valid", "median-x", "median-y", "rms")}}
+                  **{name: meta.get_value(name)
+                     for name in ("window", "spacing", "valid", "median-x", "median-y", "rms")}}
         return header, b"".join(np.ascontiguousarray(each, "f4").tobytes()
                                 for each in (*(vectors[name] for name in SENT[:-1]), value))
 

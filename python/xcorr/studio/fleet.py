@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The page of a fleet: cameras as tiles, and their events. A page asks when it has shown what it got, so one that sleeps
-gets nothing."""
+"""The page of a fleet: cameras as tiles, and their events. A page asks when it has shown what it got, so one that
+sleeps gets nothing."""
 from __future__ import annotations
 
 import asyncio

@@ -27,6 +27,12 @@ def size_of(sample: Any) -> tuple[int, int]:
     return info.width, info.height
 
 
+def scaled(size: tuple[int, int], widest: int) -> tuple[int, int]:
+    """With so many columns at most."""
+    width, height = (max(1, round(each * min(1.0, widest / size[0]))) for each in size)
+    return width, height
+
+
 def size_of_file(path: str) -> tuple[int, int]:
     """Of an image. Raises Unreadable."""
     if not pathlib.Path(path).is_file():
@@ -111,10 +117,10 @@ class Encoder:
         caps = sample.get_caps()
         if self._chain is None or caps.to_string() != self._of:
             self.close()
-            size = size_of(sample)
-            width, height = (max(1, round(each * min(1.0, self._widest / size[0]))) for each in size)
+            width, height = scaled(size_of(sample), self._widest)
             self._chain = Chain(["videoconvert", "!", "videoscale", "!", f"video/x-raw,width={width},height={height},"
-                                 "pixel-aspect-ratio=1/1", "!", "jpegenc", "!", "appsink", "name=out", "sync=false"], caps)
+                                 "pixel-aspect-ratio=1/1", "!", "jpegenc", "!", "appsink", "name=out", "sync=false"],
+                                caps)
             self._of = caps.to_string()
         buffer = self._chain(sample.get_buffer()).get_buffer()
         return bytes(buffer.extract_dup(0, buffer.get_size()))
@@ -138,8 +144,9 @@ class Response:
         if of != self._of:
             self.close()
             self._chain = Chain(["cudaxcorr", "name=match", f"match-on={match_on}", "post-messages=false",
-                                 "attach-roi-meta=false", "!", "fakesink", "sync=false", "async=false", "match.response", "!",
-                                 "queue", "!", "appsink", "name=out", "sync=false", "async=false"], sample.get_caps())
+                                 "attach-roi-meta=false", "!", "fakesink", "sync=false", "async=false",
+                                 "match.response", "!", "queue", "!", "appsink", "name=out", "sync=false",
+                                 "async=false"], sample.get_caps())
             self._chain.pipeline.get_by_name("match").set_property("template", template)
             self._of = of
         assert self._chain

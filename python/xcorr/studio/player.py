@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pipeline behind the page: a source, `cudaxcorr`, `xcorrjson`, and a sink that hands out each frame with its results.
+"""The pipeline behind the page: a source, `cudaxcorr`, `xcorrjson`, and a sink that hands out each frame with its
+results.
 
-Results come as `xcorrjson` writes them, by a named pipe; a line belongs to the frame with its timestamp. Nothing here waits
-for a page. All functions but the callbacks are for one thread at a time.
+Results come as `xcorrjson` writes them, by a named pipe; a line belongs to the frame with its timestamp. Nothing here
+waits for a page. All functions but the callbacks are for one thread at a time.
 """
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -23,6 +25,8 @@ PATIENCE = 5  # s, for the results of a frame, which were written before it came
 NEXT = Gst.SECOND // 20  # until the next frame, where frames have no duration
 STILL = "video/x-raw,framerate=5/1"  # of a picture, which is searched again as often while it "plays"
 
+
+_NUMBERS = itertools.count(1)  # of frames of all players, so that none of another source is taken for one of this
 
 #: What an event is about.
 TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}
@@ -53,11 +57,11 @@ def kind_of(source: str) -> str:
 
 
 class Player:
-    """Plays one source. `on_frame` gets each Frame in GStreamer's thread, `on_event` a name and a text from another one."""
+    """Plays one source. `on_frame` gets each Frame in GStreamer's thread, `on_event` a name and a text from another."""
 
     def __init__(self, source: str, on_frame: Callable[[Frame], None], on_event: Callable[[str, str], None],
                  device: str = "auto") -> None:
-        self.kind, self.playing, self.rate, self.number = kind_of(source), False, 1.0, 0
+        self.kind, self.playing, self.rate = kind_of(source), False, 1.0
         self._on_frame, self._on_event = on_frame, on_event
         self._last: Frame | None = None
         self._properties: dict[str, str] = {}
@@ -79,8 +83,8 @@ class Player:
         except BaseException as error:
             self.close()
             if refused and isinstance(error, PipelineError):
-                raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file must "
-                                    "not") from error
+                raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file "
+                                    "must not") from error
             raise
         self._threads[1].start()
 
@@ -90,9 +94,10 @@ class Player:
                                 "libgstcudaxcorr.so; xcorr doctor says more")
         name, _, ordinal = device.partition(":")
         still = ["!", "imagefreeze", "!", STILL] if self.kind == "picture" else []
-        words = [*source_words(source), *still, "!", "videoconvert", "!", "cudaxcorr", "name=match", "post-messages=false",
-                 "attach-roi-meta=false", "events=true", f"backend={name}", *[f"cuda-device-id={ordinal}"] * bool(ordinal),
-                 "!", "xcorrjson", f"location={pipe}", "!", "appsink", "name=frames", "emit-signals=true", "max-buffers=1"]
+        words = [*source_words(source), *still, "!", "videoconvert", "!", "cudaxcorr", "name=match",
+                 "post-messages=false", "attach-roi-meta=false", "events=true", f"backend={name}",
+                 *[f"cuda-device-id={ordinal}"] * bool(ordinal), "!", "xcorrjson", f"location={pipe}", "!", "appsink",
+                 "name=frames", "emit-signals=true", "max-buffers=1"]
         pipeline = Gst.parse_launchv(words)
         sink = pipeline.get_by_name("frames")
         sink.get_static_pad("sink").add_probe(Gst.PadProbeType.EVENT_FLUSH, self._flush)
@@ -145,8 +150,7 @@ class Player:
             results = self._results_of(timestamp)
         except queue.Empty:
             return Gst.FlowReturn.OK
-        self.number += 1
-        self._last = Frame(self.number, sample, results, time.monotonic(), sample_before(results, self._last))
+        self._last = Frame(next(_NUMBERS), sample, results, time.monotonic(), sample_before(results, self._last))
         self._on_frame(self._last)
         return Gst.FlowReturn.OK
 
@@ -194,7 +198,7 @@ class Player:
         return int(self._last.results["stream-time"] or 0) if self._last else 0
 
     def _follow(self, really: bool) -> None:
-        """A frame that is searched again and again, standing still, confirms no track: there matches are shown as they are."""
+        """A frame that is searched again and again, standing still, confirms no track: there are matches then."""
         track = really and self._properties.get("track") == "true"
         Gst.util_set_object_arg(self.matcher, "track", "true" if track else "false")
 
@@ -217,6 +221,7 @@ class Player:
         if self.kind != "video" or self._last is None:
             return
         self.play(False)
+        self._pipeline.get_state(PATIENCE * Gst.SECOND)  # a step before the frame that stands there would be lost
         if frames > 0:
             self._follow(True)
             self._pipeline.send_event(Gst.Event.new_step(Gst.Format.BUFFERS, frames, 1.0, True, False))

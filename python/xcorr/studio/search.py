@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How templates are searched, as the page sets it: properties of the element, and commands that do the same elsewhere."""
+"""How templates are searched, as the page sets it: properties of the element, and commands that do the same."""
 from __future__ import annotations
 
 import argparse
@@ -58,7 +58,8 @@ class Search:
         """As those of `xcorr pipeline`; with `whole` also what is as it would be without."""
         angles, scales = self.angles, self.scales
         return argparse.Namespace(
-            input=source, method="ccoeff-normed", match_on=self.match_on, threshold=self.threshold, max_peaks=self.peaks,
+            input=source, method="ccoeff-normed", match_on=self.match_on, threshold=self.threshold,
+            max_peaks=self.peaks,
             device=device, tracker=self.track, show=False, save=None,
             angles=(angles[0], angles[1] - angles[0]) if whole or any(angles) else None,
             scales=scales if whole or scales != (1, 1) else None)

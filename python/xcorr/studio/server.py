@@ -36,8 +36,8 @@ TOKEN, TICKETS, NAMES = web.AppKey("token", str), web.AppKey("tickets", set), we
 HOST = web.AppKey("host", Host)
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-                               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+                               "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -67,7 +67,8 @@ def _refusal(request: web.Request) -> str:
 
 
 @web.middleware
-async def guard(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+async def guard(request: web.Request,
+                handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
     if text := _refusal(request):
         return web.Response(status=403, text=text)
     return await handler(request)
@@ -110,7 +111,8 @@ async def socket(request: web.Request) -> web.StreamResponse:
         raise web.HTTPServiceUnavailable(text=f"{MOST_PAGES} pages are open; close one first")
     made = web.WebSocketResponse(heartbeat=20, max_msg_size=LARGEST_MESSAGE, compress=False)
     await made.prepare(request)
-    client = Client(studio, made)
+    here, there = (request.get_extra_info(name)[0] for name in ("sockname", "peername"))
+    client = Client(studio, made, here, there)
     studio.clients.add(client)
     writer = asyncio.create_task(client.write())
     works: set[asyncio.Task[None]] = set()
@@ -121,9 +123,8 @@ async def socket(request: web.Request) -> web.StreamResponse:
             if message.type == WSMsgType.TEXT:
                 _take(studio, client, message.data, works)
     finally:
-        studio.clients.discard(client)
         writer.cancel()
-        studio.want()
+        studio.leave(client)
     return made
 
 
@@ -135,7 +136,7 @@ def _take(studio: Host, client: Client, text: str, works: set[asyncio.Task[None]
     if not isinstance(message, dict):
         client.send(json.dumps({"type": "error", "text": "that is no JSON object"}))
     elif message.get("do") == "shown":  # at once, whatever else is being done
-        client.shown(message.get("number"))
+        client.shown(message.get("number"), message.get("video") is True)
     else:
         work = asyncio.create_task(_do(studio, client, message))
         works.add(work)
@@ -168,7 +169,7 @@ def application(studio: Host, token: str, host: str = "127.0.0.1") -> web.Applic
 def _host_of(options: Any) -> Host:
     fleets = [each for each in options.inputs if is_fleet(each)]
     if not fleets:
-        return Studio(Sources(options.inputs), pathlib.Path(options.templates), options.device)
+        return Studio(Sources(options.inputs), pathlib.Path(options.templates), options.device, options.video)
     if len(options.inputs) > 1 or options.template:
         raise Unreadable(f"{fleets[0]}: a fleet has a page of its own; give nothing else")
     return Fleet(fleets[0])
@@ -189,8 +190,8 @@ async def serving(options: Any) -> AsyncIterator[tuple[str, str]]:
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise Unreadable(f"cannot listen at --host {options.host}: {error.strerror or error}") from None
-            raise Unreadable(f"port {options.port} is in use, by another studio perhaps: give --port another one, or 0 for "
-                             "any that is free") from None
+            raise Unreadable(f"port {options.port} is in use, by another studio perhaps: give --port another one, or 0 "
+                             "for any that is free") from None
         port = runner.addresses[0][1]
         await studio.begin(options.template)
         ticket = secrets.token_urlsafe(24)

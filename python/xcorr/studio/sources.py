@@ -18,8 +18,8 @@ class Sources:
             if "://" not in each and not each.isdigit() and not pathlib.Path(each).exists():
                 raise Unreadable(f"{each}: there is no such file")
         if not self.names():
-            raise Unreadable(f"{', '.join(inputs)}: no video and no picture; give a file, a folder with some, an address "
-                             "such as rtsp://... or the number of a camera")
+            raise Unreadable(f"{', '.join(inputs)}: no video and no picture; give a file, a folder with some, an "
+                             "address such as rtsp://... or the number of a camera")
 
     def names(self) -> dict[str, str]:
         """In order; folders are read again, since files come and go."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a fleet's Redis streams say: of each camera the last frame, rates, gaps and events.
 
-A thread reads all streams `places:CAMERA` and goes on from the last entries when the server was away. Whoever looks gets
-what there is. Nothing in an entry is trusted: what is not as docs/results.schema.json has it is counted, not shown.
+A thread reads all streams `places:CAMERA` and goes on from the last entries when the server was away. Whoever looks
+gets what there is. Nothing in an entry is trusted: what is not as docs/results.schema.json has it is counted, not
+shown.
 """
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ class Camera:
             return []
 
     def _gap(self, at: float, gap: dict[str, Any]) -> list[dict[str, Any]]:
-        made = {"from": seconds_of(gap["after"]), "until": None, "reason": _text(gap["reason"]), "host": _text(gap["host"])}
+        made = {"from": seconds_of(gap["after"]), "until": None, "reason": _text(gap["reason"]),
+                "host": _text(gap["host"])}
         self._gaps.append(made)
         return [{"event": "gap", "label": made["reason"], "when": at, "host": made["host"]}]
 
@@ -107,8 +109,9 @@ class Camera:
         counts = [self._counts.get(second, (0, 0)) for second in range(int(now) - SPAN, int(now))]
         seconds = min(RATE, max(1, int(now) - int(self._first or now)))  # whole ones since it is there
         return {"name": self.name[:LONGEST_TEXT], **self._frame, "last": self._last, "refused": self.refused,
-                "rate": sum(count for count, _ in counts[-seconds:]) / seconds, "counts": [count for count, _ in counts],
-                "missed": sum(missed for _, missed in counts), "gaps": list(self._gaps)}
+                "rate": sum(count for count, _ in counts[-seconds:]) / seconds,
+                "counts": [count for count, _ in counts], "missed": sum(missed for _, missed in counts),
+                "gaps": list(self._gaps)}
 
 
 class Streams:

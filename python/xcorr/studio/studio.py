@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What all browsers share: the source that plays, the templates, the settings; and what each of them is sent.
 
-GStreamer's threads hand frames over and go on. A thread makes JPEG images of the newest one whenever a page waits for one,
-so frames that come meanwhile are left out. A page waits from when it has shown one image until it gets the next: one that
-is slow, sleeps or stalls gets fewer images, and nobody else notices.
+GStreamer's threads hand frames over and go on. A thread makes JPEG images of the newest one whenever a page waits for
+one, so frames that come meanwhile are left out. A page waits from when it has shown one image until it gets the next:
+one that is slow, sleeps or stalls gets fewer images, and nobody else notices.
 """
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import json
 import pathlib
@@ -17,9 +16,10 @@ from typing import Any, Callable, NamedTuple
 
 from .._gstreamer import PipelineError
 from ..field.images import Unreadable
-from .client import Host, Picture, packed
+from .client import Picture, packed
 from .fields import Fields, FieldView
 from .images import Encoder, Response, as_heat, cut, read_scores, sample_of, size_of, size_of_file
+from .live import LiveHost
 from .player import TOLD, Frame, Player
 from .search import Search
 from .sources import Sources
@@ -38,8 +38,8 @@ class Template(NamedTuple):
 
 
 def in_short(frame: Frame, thumbnails: Thumbnails) -> list[Any]:
-    """For the timeline: the time, of each target template, score, state and number, and what has become of labels, when,
-    with the number of the thumbnail."""
+    """For the timeline: the time, of each target template, score, state and number, and what has become of labels,
+    when, with the number of the thumbnail."""
     time, peaks = frame.results["stream-time"], frame.results["peaks"]
     events = []
     for event in frame.results.get("events", ()) if time is not None else ():
@@ -50,11 +50,11 @@ def in_short(frame: Frame, thumbnails: Thumbnails) -> list[Any]:
             [[peak["template-id"], round(peak["score"], 4), peak["state"], peak["id"]] for peak in peaks], events]
 
 
-class Studio(Host):
+class Studio(LiveHost):
     """One for all browsers. Its functions are called in the loop's thread; what takes time is done in others."""
 
-    def __init__(self, sources: Sources, folder: pathlib.Path, device: str = "auto") -> None:
-        super().__init__()
+    def __init__(self, sources: Sources, folder: pathlib.Path, device: str = "auto", video: str = "auto") -> None:
+        super().__init__(video)
         self.templates: list[Template] = []
         self.search, self.field = Search(), FieldView()
         self.thumbnails = Thumbnails()
@@ -62,32 +62,23 @@ class Studio(Host):
         self._sources, self._folder, self._device = sources, folder, device
         self._name = ""
         self._player: Player | None = None
-        self._loop = asyncio.get_running_loop()
         self._work = concurrent.futures.ThreadPoolExecutor(1, "studio")
         self._scoring = concurrent.futures.ThreadPoolExecutor(1, "scores")
         self._response, self._encoder, self._fields = Response(), Encoder(), Fields()
         self._newest: Frame | None = None
-        self._wanted = self._closed = False
+        self._wanted = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._encode, daemon=True)
         self._thread.start()
 
     # Frames.
 
-    def _soon(self, what: Callable[..., Any], *values: Any) -> None:
-        if not self._closed:
-            self._loop.call_soon_threadsafe(what, *values)
-
     def _on_frame(self, frame: Frame) -> None:
         with self._changed:
             self._newest = frame
             self._changed.notify()
         self.thumbnails.take(frame)
-        self._soon(self._remember, in_short(frame, self.thumbnails))
-
-    def _remember(self, record: list[Any]) -> None:
-        for client in self.clients:
-            client.history.append(record)
+        self.soon(self.remember, frame, in_short(frame, self.thumbnails))
 
     def _encode(self) -> None:
         while True:
@@ -97,9 +88,9 @@ class Studio(Host):
             if self._closed or frame is None:
                 return
             try:
-                self._soon(self._publish, Picture(frame, self._encoder(frame.sample)))
+                self.soon(self._publish, Picture(frame, self._encoder(frame.sample)))
             except RuntimeError as error:
-                self._soon(self.say, "warning", str(error))
+                self.soon(self.say, "warning", str(error))
 
     def _publish(self, picture: Picture) -> None:
         self.latest = picture
@@ -121,6 +112,9 @@ class Studio(Host):
             raise ValueError("nothing is open")
         return self._player
 
+    def plays(self) -> bool:
+        return self._player is not None and self._player.playing
+
     async def do_open(self, _: Any, message: dict[str, Any]) -> None:
         await self.open(message.get("source"))
 
@@ -138,8 +132,8 @@ class Studio(Host):
             self._player.close()
             self._player = None
         try:
-            self._player = player = Player(source, self._on_frame, lambda *event: self._soon(self._on_event, player, *event),
-                                           self._device)
+            self._player = player = Player(source, self._on_frame,
+                                           lambda *event: self.soon(self._on_event, player, *event), self._device)
         except PipelineError as error:
             raise Unreadable(f"{source}: {error}") from None
         player.set(self.search.of_element(player.kind == "picture"))
@@ -158,7 +152,8 @@ class Studio(Host):
     async def do_play(self, _: Any, message: dict[str, Any]) -> None:
         rate = message.get("rate", 1.0)
         if rate not in RATES:
-            raise ValueError(f"videos play at {', '.join(f'{each:g}' for each in RATES)} times their rate, not {rate!r}")
+            raise ValueError(f"videos play at {', '.join(f'{each:g}' for each in RATES)} times their rate, not "
+                             f"{rate!r}")
         await self._in_turn(self._playing().play, message.get("playing") is True, float(rate))
         self.tell_state()
 
@@ -188,7 +183,8 @@ class Studio(Host):
         x, y, width, height = box
         size = size_of(picture.frame.sample)
         if min(width, height) < SMALLEST or min(x, y) < 0 or x + width > size[0] or y + height > size[1]:
-            raise ValueError(f"a box has {SMALLEST}x{SMALLEST} pixels or more and lies in the picture of {size[0]}x{size[1]}")
+            raise ValueError(f"a box has {SMALLEST}x{SMALLEST} pixels or more and lies in the picture of "
+                             f"{size[0]}x{size[1]}")
         if len(self.templates) >= MOST_TEMPLATES:
             raise ValueError(f"there are {MOST_TEMPLATES} templates; remove some first")
         await self._in_turn(self._add_box, picture, (x, y, width, height), str(message.get("label") or ""))
@@ -209,7 +205,8 @@ class Studio(Host):
 
     def _free_label(self) -> str:
         there = {each.label for each in self.templates}
-        return next(name for name in (f"target {number}" for number in range(1, MOST_TEMPLATES + 2)) if name not in there)
+        return next(name for name in (f"target {number}" for number in range(1, MOST_TEMPLATES + 2))
+                    if name not in there)
 
     async def begin(self, templates: list[str]) -> None:
         """With the first of the sources, and these files as templates."""
@@ -282,8 +279,8 @@ class Studio(Host):
         if view.show == "off":
             raise ValueError("no field is shown")
         try:
-            header, body = await self._loop.run_in_executor(self._scoring, self._fields, picture.frame, view, self._device,
-                                                            self._reference)
+            header, body = await self._loop.run_in_executor(self._scoring, self._fields, picture.frame, view,
+                                                            self._device, self._reference)
         except RuntimeError as error:  # of every frame perhaps
             header, body = {"state": str(error)}, b""
         client.send(packed({"type": "field", "size": size_of(picture.frame.sample), **header}, body))
@@ -303,6 +300,7 @@ class Studio(Host):
                            **self.field.exported(source, self._device, self._reference)}}
 
     def tell_state(self) -> None:
+        self.want()
         text = json.dumps(self.state())
         for client in self.clients:
             client.send(text)

@@ -92,10 +92,12 @@ export class Events {
   }
 }
 
+// Sizes double and halve at both ends of their sliders, and the template's own is in the middle.
+const sizeOf = (place) => Math.round(100 * 2 ** place) / 100;
+const size = (place) => `× ${sizeOf(place).toFixed(2)}`;
 const degrees = (value) => (value === 0 ? "upright" : value === 180 ? "any" : `±${value}°`);
 const SLIDERS = {
-  threshold: (value) => value.toFixed(2), angles: degrees, smallest: (value) => `× ${value.toFixed(2)}`,
-  largest: (value) => `× ${value.toFixed(2)}`, peaks: (value) => `${value}`,
+  threshold: (value) => value.toFixed(2), angles: degrees, smallest: size, largest: size, peaks: (value) => `${value}`,
 };
 const CHOICES = ["track", "match_on"];
 
@@ -112,6 +114,11 @@ export class Settings {
   // While a slider moves, the newest place of it is sent a few times a second.
   touched(id) {
     this.label(id);
+    if (get("smallest").valueAsNumber > get("largest").valueAsNumber) { // one takes the other along
+      const other = id === "smallest" ? "largest" : "smallest";
+      get(other).value = get(id).value;
+      this.label(other);
+    }
     this.later ??= setTimeout(() => this.send(), 70);
   }
 
@@ -122,7 +129,7 @@ export class Settings {
       Object.keys(SLIDERS).map((id) => [id, get(id).valueAsNumber]));
     const choices = Object.fromEntries(CHOICES.map((id) => [id, get(id).value]));
     this.sent = performance.now();
-    this.onChange({threshold, angles: [-angles, angles], scales: [smallest, largest], peaks, ...choices});
+    this.onChange({threshold, angles: [-angles, angles], scales: [sizeOf(smallest), sizeOf(largest)], peaks, ...choices});
   }
 
   label(id) {
@@ -134,7 +141,7 @@ export class Settings {
   // As the server has them, which another page may have changed. A slider that moves stays where the hand is.
   update({threshold, angles, scales, peaks, ...choices}) {
     if (performance.now() - (this.sent ?? -1000) < 400) return;
-    const values = {threshold, angles: angles[1], smallest: scales[0], largest: scales[1], peaks};
+    const values = {threshold, angles: angles[1], smallest: Math.log2(scales[0]), largest: Math.log2(scales[1]), peaks};
     for (const [id, value] of Object.entries(values)) {
       get(id).value = value;
       this.label(id);

@@ -22,9 +22,14 @@ export class Stage {
     new ResizeObserver(() => this.draw()).observe(this.root);
   }
 
-  // A picture is shown when the screen is drawn next. A page that sleeps draws nothing, and gets nothing new.
-  async take(header, body) {
-    const image = await createImageBitmap(new Blob([body], {type: "image/jpeg"}));
+  // A picture, of a JPEG image or of a video, is shown when the screen is drawn next. A page that sleeps draws nothing, and
+  // gets nothing new.
+  take(header, image) {
+    if (header.number < (this.next ?? this.picture)?.number) { // of a video that has been overtaken
+      image.close();
+      return;
+    }
+    this.next?.image.close();
     this.next = {...header, image};
     if (!this.box) requestAnimationFrame(() => this.show());
   }

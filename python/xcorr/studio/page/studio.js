@@ -9,6 +9,7 @@ import {Scores} from "./scores.js";
 import {Stage} from "./stage.js";
 import {follow} from "./theme.js";
 import {Timeline} from "./timeline.js";
+import {Video} from "./video.js";
 
 const get = (id) => document.getElementById(id);
 const FASTEST = 4;
@@ -18,7 +19,13 @@ const times = []; // ms, of the last pictures
 const delays = []; // ms
 
 const connection = new Connection({state: take, picture, scores: (header, body) => scores.take(header, body), field: (header, body) => field.take(header, body),
-   error: news, warning: news, connected: (there) => (get("lost").hidden = there)});
+  frame, offer: (header) => video.offer(header), candidate: (header) => video.candidate(header), images: ({text}) => video.giveUp(text),
+  error: news, warning: news, connected});
+const video = new Video({send: (what, values) => connection.send(what, values), onFrame: (header, image) => stage.take(header, image),
+  onChange: (way, why = "") => {
+    get("way").textContent = way;
+    get("way").title = why;
+  }});
 const stage = new Stage({onShown: shown, labelOf: (id) => templates.label(id),
   onBox: (number, box) => {
     connection.send("template", {number, box, label: get("label").value});
@@ -75,16 +82,32 @@ function sources({sources: names, source}) {
   select.value = source;
 }
 
-function picture(header, body) {
-  timeline.add(header.history);
-  if (header.behind !== null) delays.push(header.behind * 1000);
+function connected(there) {
+  get("lost").hidden = there;
+  if (there) video.ask();
+  else video.stop();
+}
+
+function told({history, behind}) {
+  timeline.add(history);
+  if (behind !== null) delays.push(behind * 1000);
   if (delays.length > 300) delays.shift();
-  stage.take(header, body);
+}
+
+async function picture(header, body) {
+  told(header);
+  stage.take(header, await createImageBitmap(new Blob([body], {type: "image/jpeg"})));
+}
+
+// Its picture comes by the video.
+function frame(header) {
+  told(header);
+  video.tell(header);
 }
 
 // The picture is on the screen now: the next one may come.
-function shown({number, results, size}) {
-  connection.send("shown", {number});
+function shown({type, number, results, size}) {
+  connection.send("shown", {number, video: type === "frame"});
   for (const each of asking) {
     each.number = number;
     each.want();

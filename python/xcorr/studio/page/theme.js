@@ -16,5 +16,5 @@ export function follow(redraw) {
     dark(document.documentElement.dataset.theme !== "dark");
     localStorage.setItem("theme", document.documentElement.dataset.theme);
   });
-  document.getElementById("figures").after(button);
+  document.querySelector(".figures").after(button);
 }
