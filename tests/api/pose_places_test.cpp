@@ -218,39 +218,6 @@ TEST_P(PosePlacesTest, FineLines) {
   EXPECT_GE(hits, 0.98 * parts);
 }
 
-/// Bright arcs of 1.6 pixels round a point at the border, some of them open at a place.
-struct Arcs {
-  unsigned seed;
-  double operator()(double x, double y) const {
-    constexpr double pitch = 4, width = 1.6;
-    const double u = x + 26, v = y + 7.0 * (seed % 5) - 14;
-    const double radius = std::hypot(u, v), turn = std::floor(radius / pitch);
-    if (radius > 50 || radius - turn * pitch > width) return 60;
-    const double sector = std::floor(std::atan2(v, u) / degree / 45);
-    return sector == std::floor(12 * hashed(seed, turn, 3)) - 4 ? 60 : 200;
-  }
-};
-
-/// Turned about the point they look almost the same, so all poses there are tried.
-TEST_P(PosePlacesTest, ArcsRoundAPoint) {
-  int parts = 0, hits = 0;
-  for (unsigned seed = 1; seed <= 6; ++seed) {
-    const double angle = 33.0 * seed;
-    const Scene scene{.part = {60, 60},
-                      .poses = {{61.3, 60.7, angle},
-                                {180.2, 63.1, angle + 93.7},
-                                {66.5, 175.3, angle - 151.2},
-                                {184.4, 170.6, angle - 68.4}},
-                      .inside = Arcs{seed},
-                      .outside = Board{seed + 50}};
-    MatchSettings settings = all_round(4);
-    settings.threshold = 0.5;
-    hits += found(match(scene.frame({250, 240}), scene.pattern(), settings), scene);
-    parts += 4;
-  }
-  EXPECT_GE(hits, parts - 2);  // of 24 four more would be missed else
-}
-
 // ---- the frame's edge -----------------------------------------------------------------------
 
 /// All that counts is in the frame, the rectangle round it is not.
