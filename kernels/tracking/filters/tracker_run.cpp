@@ -3,6 +3,8 @@
 // How a Tracker looks at frames: what it enqueues, on its stream and beside it.
 #include "tracking/filters/tracker_impl.hpp"
 
+#include <set>
+
 namespace xcorr {
 
 using tracker::Look;
@@ -138,23 +140,40 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
 /// Says what the first views have to do with detections, of no more targets than at_a_time.
 Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> searches,
                               std::span<FilterDetection> filter_detections) {
-  std::vector<FilterDetection*> compared;
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = 0; i < searches.size(); ++i)
+    if (const FilterDetection& detection = filter_detections[i];
+        detection.psr >= tracker::min_psr && detection.psr < sure_without &&
+        tracker::is_sound(detection.box, frame.size))
+      waiting.push_back(i);
+  // A target that is looked for in several places is compared in one after the other: what its
+  // colours would teach is written to one place.
+  while (!waiting.empty()) {
+    std::set<int> filters;
+    std::vector<std::size_t> now, later;
+    for (const std::size_t i : waiting)
+      (filters.insert(searches[i].target->filter).second ? now : later).push_back(i);
+    if (Status s = compare_some(frame, searches, filter_detections, now); !s.ok()) return s;
+    waiting = std::move(later);
+  }
+  return {};
+}
+
+/// ... of some of them, all of different targets.
+Status Tracker::Impl::compare_some(const MatrixView& frame, std::span<const Search> searches,
+                                   std::span<FilterDetection> filter_detections,
+                                   std::span<const std::size_t> some) {
   views.clear();
-  for (std::size_t i = 0; i < searches.size(); ++i) {
-    FilterDetection& detection = filter_detections[i];
-    if (detection.psr < tracker::min_psr || detection.psr >= sure_without ||
-        !tracker::is_sound(detection.box, frame.size))
-      continue;
+  for (const std::size_t i : some) {
     const Target& target = *searches[i].target;
+    const FilterDetection& detection = filter_detections[i];
     views.push_back(
         target.initial_box.view_of(detection.box, turned(detection.angle), 0, target.filter));
-    compared.push_back(&detection);
   }
-  if (compared.empty()) return {};
-  if (Status s = records.provide(device.backend, compared.size()); !s.ok()) return s;
-  if (Status s = show(frame, compared.size()); !s.ok()) return s;
+  if (Status s = records.provide(device.backend, some.size()); !s.ok()) return s;
+  if (Status s = show(frame, some.size()); !s.ok()) return s;
   const auto& [looks, croppings, _] = records.device;
-  const auto count = static_cast<int>(compared.size());
+  const auto count = static_cast<int>(some.size());
   auto* const likenesses = likeness.as<double>();
   if (Status s = side.fork({}); !s.ok()) return s;
   if (Status s = filters.compare_colors(features.colors(), looks, croppings, count, likenesses,
@@ -167,9 +186,9 @@ Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> s
   if (Status s = filters.ask_kept(seen.value(), responses, {}); !s.ok()) return s;
   if (Status s = side.join({}); !s.ok()) return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
-  for (std::size_t i = 0; i < compared.size(); ++i) {
-    compared[i]->first_response_here = responses[i].response;
-    compared[i]->color_likeness_here = likenesses[i];
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    filter_detections[some[i]].first_response_here = responses[i].response;
+    filter_detections[some[i]].color_likeness_here = likenesses[i];
   }
   return {};
 }
