@@ -3,6 +3,7 @@
 // Turned and scaled parts in colour: where they are, and that a GPU finds what the CPU does.
 #include "planes.hpp"
 #include "same_poses.hpp"
+#include "support.hpp"
 
 namespace api {
 namespace {

@@ -4,6 +4,7 @@
 // contrast, partly hidden, of masks, learnt; and that a GPU finds what the CPU does.
 #include "posed_scene.hpp"
 #include "same_poses.hpp"
+#include "support.hpp"
 
 namespace api {
 namespace {

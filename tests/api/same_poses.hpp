@@ -4,11 +4,16 @@
 // floating point decides.
 #pragma once
 
-#include "support.hpp"
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <xcorr/match.hpp>
 
 namespace api {
 
-inline void expect_same_poses(const std::vector<Peak>& here, const std::vector<Peak>& there) {
+inline void expect_same_poses(const std::vector<xcorr::Peak>& here,
+                              const std::vector<xcorr::Peak>& there) {
   EXPECT_FALSE(there.empty());
   ASSERT_EQ(here.size(), there.size());
   for (std::size_t i = 0; i < here.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include <xcorr/match.hpp>
 
+#include "../api/same_poses.hpp"
 #include "simt/faults.hpp"
 
 namespace {
@@ -96,14 +97,7 @@ void expect_same(const MatchSettings& settings, bool masked) {
              gpu = match(Backend::cuda, settings, masked);
   ASSERT_FALSE(cpu.empty());
   ASSERT_EQ(cpu.size(), gpu.size());
-  for (std::size_t i = 0; i < cpu.size(); ++i) {
-    EXPECT_EQ(cpu[i].score, gpu[i].score);
-    EXPECT_EQ(cpu[i].inverted, gpu[i].inverted);
-    EXPECT_NEAR(cpu[i].pose.center_x, gpu[i].pose.center_x, 1e-3);
-    EXPECT_NEAR(cpu[i].pose.center_y, gpu[i].pose.center_y, 1e-3);
-    EXPECT_NEAR(cpu[i].pose.angle, gpu[i].pose.angle, 1e-2);
-    EXPECT_NEAR(cpu[i].pose.scale, gpu[i].pose.scale, 1e-4);
-  }
+  api::expect_same_poses(cpu, gpu);
   EXPECT_NEAR(gpu[0].pose.center_x, 40, 0.2);
   EXPECT_NEAR(gpu[0].pose.center_y, 30, 0.2);
   EXPECT_NEAR(gpu[0].pose.angle, 30, 0.5);
