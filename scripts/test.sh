@@ -43,7 +43,7 @@ configure "$root/build-check" -Db_sanitize=address,undefined -Db_lundef=false -D
   -Dpch=true -Dsimd=native "${cuda[@]}" && compile "$root/build-check" || exit 1
 folders=("$root/build-check")
 if [ "$name" = full ]; then
-  configure "$root/build" && compile "$root/build" || exit 1
+  configure "$root/build" -Dpch=true && compile "$root/build" || exit 1
   folders+=("$root/build")
 fi
 
