@@ -71,7 +71,7 @@ def test_package(python, pip, folder):
 
 def test_readme(python, pip, folder):
     """CUDA would take many minutes to compile, and optimisation a third of the rest."""
-    install(pip, SOURCE / 'python', '-Dxcorr:cuda=disabled', '-Doptimization=0')
+    install(pip, SOURCE / 'python', '-Dxcorr:cuda=disabled', '-Dxcorr:pch=true', '-Doptimization=0')
     readme = (SOURCE / 'python/README.md').read_text(encoding='utf-8')
     code = re.search(r'^```python\n(.*?)^```$', readme, re.MULTILINE | re.DOTALL)[1]
     printed = run(python, '-c', code, cwd=folder, stdout=subprocess.PIPE).stdout.strip()
