@@ -15,8 +15,9 @@ set -uo pipefail
 # seconds: CPU time from a fresh clone on two cores of an AMD EPYC, of --full the sum of its parts; an Intel Xeon took a
 # third more. With what ccache has from another clone the first takes 600.
 case ${1:-} in
-  '') name=check setup=default seconds=1900 share=() ;;
-  --full) name=full setup=full seconds=7500 share=(--share=600) ;;
+  '') name=check setup=default seconds=1900 jobs=$(nproc) share=() ;;
+  # One test more than there are cores: that of the Python package, the longest, waits for browsers and servers.
+  --full) name=full setup=full seconds=6000 jobs=$(($(nproc) + 1)) share=(--share=600) ;;
   *) say "unknown argument: $1"; exit 2 ;;
 esac
 last=$root/build-check/last-$name.seconds
@@ -50,7 +51,8 @@ fi
 status=0 logs=()
 for folder in "${folders[@]}"; do
   rm -f "$folder"/meson-logs/testlog*
-  "$(find_meson)" test -C "$folder" --no-rebuild "--setup=$setup" --print-errorlogs </dev/null || status=1
+  "$(find_meson)" test -C "$folder" --no-rebuild "--setup=$setup" "--num-processes=$jobs" --print-errorlogs </dev/null ||
+    status=1
   # Its name says which tests were chosen.
   logs+=("$folder"/meson-logs/testlog*.json)
 done
