@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What matrix instructions do with all lanes' operands, see simt/mma.hpp. The layouts are those of
-// the PTX manual: ldmatrix, mma.m16n8k32, mma.m16n8k8.
+// What matrix instructions do with all lanes' operands, see simt/mma.hpp and simt/mma_halves.hpp.
+// The layouts are those of the PTX manual: ldmatrix, mma.m16n8k32, mma.m16n8k8, mma.m16n8k16.
 #include "simt/mma.hpp"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "simt/mma_halves.hpp"
 #include "simt/sanitizer.hpp"
 
 namespace simt {
@@ -58,6 +59,25 @@ float cut_off(double value) {
   return std::abs(double{nearest}) > std::abs(value) ? std::nextafter(nearest, 0.0f) : nearest;
 }
 
+/// Adds lane l's products in float32. a: rows; b: columns, as rows.
+template <int depth>
+void add_products(float (&c)[4], int l, const double (&a)[16][depth], const double (&b)[8][depth]) {
+  for (int i = 0; i < 4; ++i) {
+    const double* const row = a[l / 4 + i / 2 * 8];
+    const double* const column = b[2 * (l % 4) + i % 2];
+    double sum = c[i];
+    for (int k = 0; k < depth; ++k) sum += row[k] * column[k];
+    c[i] = cut_off(sum);
+  }
+}
+
+double half(std::uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 31), fraction = bits & 0x3ff;
+  const double value =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(0x400 + fraction, exponent - 25);
+  return bits & 0x8000 ? -value : value;
+}
+
 }  // namespace
 
 void complete_tf32_product(void* const* payloads, unsigned) {
@@ -74,14 +94,21 @@ void complete_tf32_product(void* const* payloads, unsigned) {
     }
   }
   if (!of(0).wanted) return;
+  for (int l = 0; l < 32; ++l) add_products(of(l).c, l, a, b);
+}
+
+void complete_half_product(void* const* payloads, unsigned) {
+  const auto of = [&](int l) -> HalfProduct& { return *static_cast<HalfProduct*>(payloads[l]); };
+  double a[16][16], b[8][16];
   for (int l = 0; l < 32; ++l)
-    for (int i = 0; i < 4; ++i) {
-      const double* const row = a[l / 4 + i / 2 * 8];
-      const double* const column = b[2 * (l % 4) + i % 2];
-      double sum = of(l).c[i];
-      for (int k = 0; k < 8; ++k) sum += row[k] * column[k];
-      of(l).c[i] = cut_off(sum);
-    }
+    for (int pair = 0; pair < 2; ++pair)
+      for (int i = 0; i < 2; ++i) {
+        const int k = 8 * pair + 2 * (l % 4) + i;
+        a[l / 4][k] = half(of(l).a[2 * pair] >> 16 * i);
+        a[l / 4 + 8][k] = half(of(l).a[2 * pair + 1] >> 16 * i);
+        b[l / 4][k] = half(of(l).b[pair] >> 16 * i);
+      }
+  for (int l = 0; l < 32; ++l) add_products(of(l).c, l, a, b);
 }
 
 }  // namespace simt

@@ -4,6 +4,7 @@
 // that they ignore.
 #include "cuda/tensor/mma.cuh"
 
+#include "cuda/tensor/mma_halves.cuh"
 #include "support.hpp"
 
 namespace xcorr::cuda {
@@ -94,6 +95,40 @@ TEST(MatrixProduct, OfTf32CutsSumsOff) {
 TEST(MatrixProduct, OfTf32NotWanted) {
   const std::vector<float> a(16 * 8, 1), b(8 * 8, 1);
   EXPECT_EQ(product(a, b, 7, 0), std::vector<float>(16 * 8, 7));
+}
+
+// ---- halves ---------------------------------------------------------------------------------
+
+/// c += a b of a 16x16 matrix of bytes and the columns, as rows, of a 16x8 one.
+__global__ void multiply_halves(const std::uint8_t* a, const std::uint8_t* b, float* c) {
+  const int lane = threadIdx.x, row = lane / 4, k = 4 * (lane % 4);
+  const auto word = [](const std::uint8_t* from) {
+    return *reinterpret_cast<const std::uint32_t*>(from);
+  };
+  std::uint32_t left[4], right[2];
+  halves_of(word(a + row * 16 + k), left[0], left[2]);
+  halves_of(word(a + (row + 8) * 16 + k), left[1], left[3]);
+  halves_of(word(b + row * 16 + k), right[0], right[1]);
+  float sums[4];
+  const auto at = [&](int i) -> float& { return c[(row + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2]; };
+  for (int i = 0; i < 4; ++i) sums[i] = at(i);
+  multiply_add_halves(sums, left, right);
+  for (int i = 0; i < 4; ++i) at(i) = sums[i];
+}
+
+TEST(MatrixProduct, OfBytesAsHalves) {
+  std::vector<std::uint8_t> a(16 * 16), b(8 * 16);
+  for (int i = 0; i < 16 * 16; ++i) a[i] = static_cast<std::uint8_t>(i);
+  for (int column = 0; column < 8; ++column) b[column * 16 + 2 * column + 1] = 255;
+  b[3 * 16 + 15] = 1;
+  const Array<std::uint8_t> left(a), right(b);
+  const Array<float> out(16 * 8, 0x1p23f);
+  run(multiply_halves, 1, 32, 0, left.data(), right.data(), out.data());
+  const auto sums = out.values();
+  EXPECT_EQ(sums[0], 0x1p23f + 255);
+  EXPECT_EQ(sums[7], 0x1p23f + 255 * 15);
+  EXPECT_EQ(sums[9 * 8 + 3], 0x1p23f + 255 * (9 * 16 + 7) + 9 * 16 + 15);
+  EXPECT_EQ(sums[15 * 8 + 7], 0x1p23f + 255 * 255);
 }
 
 TEST(MatrixProductDeathTest, WantedBySomeLanes) {

@@ -16,6 +16,7 @@ namespace xcorr::cuda {
 /// of the right are staged 16 * groups at a time, with `steps` times 32 bytes of k for each.
 template <int k, int t, int g, int s, int b>
 struct WarpTiling {
+  static constexpr bool by_warps = true;
   static constexpr int steps = k, tiles = t, groups = g, split = s;
   static constexpr int blocks = b;  ///< for which a multiprocessor must have registers
 
@@ -69,7 +70,44 @@ struct WarpTiling {
   /// Rights wider than a row of k are left to the tilings with the most steps.
   static constexpr bool takes_width(int width) { return bands(width) == 1 || steps == max_steps; }
   static constexpr int max_steps = 5;
+
+  /// The products of 16 * tiles rows of 32 shifts with row j of each group of a stage's rows.
+  /// `left`, `right`: this lane's places, see sum_products().
+  static __device__ void multiply_row(std::uint32_t (&sums)[tiles][4][4], const std::uint8_t* left,
+                                      const std::uint8_t* right) {
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      // Eight shifts further is two words back, the second half of k four words on. A word that two
+      // tiles use is loaded for each: instructions need pairs of registers, and moves cost more.
+      std::uint32_t words[groups][4][2];
+#pragma unroll
+      for (int group = 0; group < groups; ++group)
+#pragma unroll
+        for (int n = 0; n < 4; ++n)
+#pragma unroll
+          for (int half = 0; half < 2; ++half)
+            words[group][n][half] =
+                load_word(right + 4 * (16 * group * row_words() + 8 * step + 4 * half - 2 * n));
+#pragma unroll
+      for (int piece = 0; piece < tiles + groups - 1; ++piece) {
+        std::uint32_t a[4];
+        load_matrices(a, left + 16 * piece * left_pitch() + 32 * step);
+#pragma unroll
+        for (int group = 0; group < groups; ++group) {
+          const int m = piece - group;
+          if (m < 0 || m >= tiles) continue;
+#pragma unroll
+          for (int n = 0; n < 4; ++n)
+            multiply_add(sums[m][n], a, words[group][n][0], words[group][n][1]);
+        }
+      }
+    }
+  }
 };
+
+/// A tiling of bytes, or of what a lane makes of them (tensor_halves.cuh).
+template <class T>
+concept OfWarps = T::by_warps;
 
 /// A tiling's parameters by their names: a kernel's own must be numbers.
 struct MmaTuning {
@@ -95,47 +133,13 @@ using WarpTilings = Tilings<  //
     ByWarps<MmaTuning{.steps = 5, .tiles = 4, .groups = 4, .blocks = 2}>>;
 // clang-format on
 
-/// The products of 16 * tiles rows of 32 shifts with row j of each group of a stage's rows.
-/// `left`, `right`: this lane's places, see sum_products().
-template <class T>
-__device__ void multiply_row(std::uint32_t (&sums)[T::tiles][4][4], const std::uint8_t* left,
-                             const std::uint8_t* right) {
-#pragma unroll
-  for (int s = 0; s < T::steps; ++s) {
-    // Eight shifts further is two words back, the second half of k four words on. A word that two
-    // tiles use is loaded for each: instructions need pairs of registers, and moves cost more.
-    std::uint32_t b[T::groups][4][2];
-#pragma unroll
-    for (int g = 0; g < T::groups; ++g)
-#pragma unroll
-      for (int n = 0; n < 4; ++n)
-#pragma unroll
-        for (int half = 0; half < 2; ++half)
-          b[g][n][half] =
-              load_word(right + 4 * (16 * g * T::row_words() + 8 * s + 4 * half - 2 * n));
-#pragma unroll
-    for (int piece = 0; piece < T::tiles + T::groups - 1; ++piece) {
-      std::uint32_t a[4];
-      load_matrices(a, left + 16 * piece * T::left_pitch() + 32 * s);
-#pragma unroll
-      for (int g = 0; g < T::groups; ++g) {
-        const int m = piece - g;
-        if (m < 0 || m >= T::tiles) continue;
-#pragma unroll
-        for (int n = 0; n < 4; ++n) multiply_add(sums[m][n], a, b[g][n][0], b[g][n][1]);
-      }
-    }
-  }
-}
-
 /// The sums of a block's shifts over some rows of right number `right` and all its planes, in
 /// shared memory for BlockSums to read; ends with a barrier. `left`: the first plane; `laid_out`:
 /// all rights.
-template <int planes, int... numbers>
-__device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std::byte* left,
-                             std::int64_t right, const std::uint32_t* laid_out, Corner corner,
-                             RightRows rows, bool aligned) {
-  using T = WarpTiling<numbers...>;
+template <int planes, OfWarps T>
+__device__ void sum_products(T, const Problem& p, const std::byte* left, std::int64_t right,
+                             const std::uint32_t* laid_out, Corner corner, RightRows rows,
+                             bool aligned) {
   std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
   const int bands = bands_of<T>(p);
   const int row_stages = ceil_div(rows.count, T::stage_rows()),
@@ -183,7 +187,7 @@ __device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std
     const std::uint8_t* const base = shared + stage % 2 * T::stage_bytes();
     const int end = min(first + share, rows_in(stage));  // rows past 16 are in the other groups
     for (int j = first; j < end; ++j)
-      multiply_row<T>(sums, base + my_left + j * T::left_pitch(),
+      T::multiply_row(sums, base + my_left + j * T::left_pitch(),
                       base + my_right + 4 * j * T::row_words());
     __syncthreads();
   }
