@@ -31,7 +31,7 @@ struct Window<edge_planes> {};
 /// What a warp keeps in shared memory while it scores: its products with one tile of images, so
 /// that a lane then has all places of a cell, and its windows. Rows lie in different banks.
 template <int planes>
-struct ScoreMemory {
+struct alignas(16) ScoreMemory {
   u32 products[places][8 * cells_of_warp + 8];
   Window<planes> windows[cells_of_warp][places + 1];
 };
