@@ -15,8 +15,11 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int threads = 256;
-/// Shared memory for the sums of a block.
-constexpr std::size_t sum_bytes = sizeof(double) * EdgeEquations::count * threads / 32;
+/// Shared memory for the sums of a block, as far as where dynamic_shared() begins.
+constexpr std::size_t shared_alignment = 128;
+constexpr std::size_t sum_bytes =
+    ceil_div(sizeof(double) * EdgeEquations::count * threads / 32, shared_alignment) *
+    shared_alignment;
 /// Rows that a thread walks down, with what its column needs of the rows before in registers.
 constexpr int strip = 8;
 
