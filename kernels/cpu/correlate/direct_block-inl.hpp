@@ -61,8 +61,8 @@ using byte_pairs::HWY_NAMESPACE::BytePairs;
 /// How many vectors of shifts share a tap.
 constexpr int most_vectors = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
 
-/// `count` cells from column x of a row on, each `step` pixels after the last;
-/// outside of Op::outside, whose products are 0.
+/// `count` cells from column x of a row on, each `step` pixels after the last.
+/// Past the row's ends lie pixels whose products are 0.
 template <class Op>
 void unpack(const typename Op::Pixel* row, int width, int x, int count, int step,
             typename Op::Cell* cells) {
