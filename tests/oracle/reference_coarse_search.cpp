@@ -2,7 +2,9 @@
 //
 // The oracle of the stages coarse_search and fused_coarse_search: integers until the last three
 // operations, which are those of the header.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "stages/poses/fused_coarse_search.hpp"
@@ -10,53 +12,95 @@
 namespace xcorr::cpu {
 namespace {
 
-/// The sums of a window or a template.
+/// The sums of a window or a template, of each plane.
 struct Sums {
-  std::int64_t n, sum, squares;
+  std::int64_t n;
+  std::vector<std::int64_t> sums, squares;
 
   std::int64_t energy(Method method) const {
-    return method == Method::ccoeff_normed ? n * squares - sum * sum : squares;
+    std::int64_t energy = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      energy += method == Method::ccoeff_normed ? n * squares[i] - sums[i] * sums[i] : squares[i];
+    return energy;
+  }
+  /// Of edges: of the bytes less 128.
+  std::int64_t signed_energy() const {
+    std::int64_t energy = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      energy += squares[i] - 256 * sums[i] + 128 * 128 * n;
+    return energy;
   }
   float norm(Method method) const {
     return energy(method) > 0 ? 1 / std::sqrt(static_cast<float>(energy(method))) : 0;
   }
 };
 
-float similarity(Method method, Polarity polarity, std::int64_t product, const Sums& window,
-                 const Sums& image) {
-  const float left = window.norm(method), right = image.norm(method);
-  if (method == Method::sqdiff_normed) {
-    const auto difference = static_cast<float>(window.squares - 2 * product + image.squares);
-    return left > 0 && right > 0 ? std::fma(-(difference * left), right, 1.0F) : 0;
-  }
-  const std::int64_t value =
-      method == Method::ccoeff_normed ? window.n * product - window.sum * image.sum : product;
-  const float score = static_cast<float>(value) * left * right;
+float as_it_counts(Polarity polarity, float score) {
   return polarity == Polarity::either     ? std::abs(score)
          : polarity == Polarity::inverted ? -score
                                           : score;
+}
+
+/// \param products  of each plane
+float similarity(Method method, Polarity polarity, const std::vector<std::int64_t>& products,
+                 const Sums& window, const Sums& image) {
+  const std::int64_t product = std::accumulate(products.begin(), products.end(), std::int64_t{0});
+  if (method == Method::orientation) {
+    std::int64_t value = product;
+    for (std::size_t i = 0; i < products.size(); ++i)
+      value += 128 * (128 * window.n - window.sums[i] - image.sums[i]);
+    const std::int64_t energy = image.signed_energy();
+    if (energy == 0) return as_it_counts(polarity, 0);
+    const float share = static_cast<float>(value) * (1 / static_cast<float>(energy));
+    return as_it_counts(polarity, std::clamp(share, -1.0F, 1.0F));
+  }
+  const float left = window.norm(method), right = image.norm(method);
+  if (method == Method::sqdiff_normed) {
+    std::int64_t difference = -2 * product;
+    for (std::size_t i = 0; i < products.size(); ++i)
+      difference += window.squares[i] + image.squares[i];
+    return left > 0 && right > 0 ? std::fma(-(static_cast<float>(difference) * left), right, 1.0F)
+                                 : 0;
+  }
+  std::int64_t value = product;
+  if (method == Method::ccoeff_normed) {
+    value *= window.n;
+    for (std::size_t i = 0; i < products.size(); ++i) value -= window.sums[i] * image.sums[i];
+  }
+  return as_it_counts(polarity, static_cast<float>(value) * left * right);
 }
 
 Status coarse_search(const stage::CoarseSearch::Problem& p, const Device&,
                      const stage::CoarseSearch::Buffers& b, PlanState*) {
   const Rect shifts = p.correlate.shifts;
   const Size size = p.correlate.right;
+  const auto planes = static_cast<std::size_t>(p.correlate.planes);
   const int columns = (p.correlate.left.width + 3) / 4, rows = (p.correlate.left.height + 3) / 4;
-  const auto* products = static_cast<const std::uint32_t*>(b.products);
+  const auto* all_products = static_cast<const std::uint32_t*>(b.products);
+  const auto* window_sums = static_cast<const std::uint32_t*>(b.window_sums);
+  const auto* window_squares = static_cast<const std::uint32_t*>(b.window_squares);
+  Sums window{p.pixels(), std::vector<std::int64_t>(planes), std::vector<std::int64_t>(planes)},
+      image = window;
+  std::vector<std::int64_t> products(planes);
   for (int r = 0; r < b.right_count; ++r) {
     const int right = b.first_right + r;
-    const TemplateSums& sums = b.template_sums[right];
-    const Sums image{p.pixels(), std::int64_t(sums.sum), std::int64_t(sums.squares)};
+    for (std::size_t i = 0; i < planes; ++i) {
+      const TemplateSums& sums = b.template_sums[i * p.correlate.rights + right];
+      image.sums[i] = static_cast<std::int64_t>(sums.sum);
+      image.squares[i] = static_cast<std::int64_t>(sums.squares);
+    }
     CoarseKey* const best = b.best + std::int64_t{right} * columns * rows;
     std::fill_n(best, std::int64_t{columns} * rows, CoarseKey{0});
     for (int y = 0; y < shifts.height; ++y)
       for (int x = 0; x < shifts.width; ++x) {
-        const std::int64_t at = std::int64_t{y} * shifts.width + x;
-        const Sums window{p.pixels(), static_cast<const std::uint32_t*>(b.window_sums)[at],
-                          static_cast<const std::uint32_t*>(b.window_squares)[at]};
-        const float value = similarity(
-            p.method, p.polarity, products[r * p.products_stride() + y * p.products_pitch() + x],
-            window, image);
+        for (std::size_t i = 0; i < planes; ++i) {
+          const std::int64_t at = (std::int64_t(i) * shifts.height + y) * shifts.width + x;
+          window.sums[i] = window_sums[at];
+          window.squares[i] = window_squares[at];
+          products[i] = all_products[i * p.product_plane() + r * p.products_stride() +
+                                     y * p.products_pitch() + x];
+        }
+        const float value = similarity(p.method, p.polarity, products, window, image);
         // In eighths of a cell, from twice the centre.
         const int u = 2 * x + size.width - 1, v = 2 * y + size.height - 1;
         const std::int64_t cell = std::int64_t{v / 8} * columns + u / 8;
@@ -69,25 +113,38 @@ Status coarse_search(const stage::CoarseSearch::Problem& p, const Device&,
   return {};
 }
 
+/// Makes the window sums itself where none are there; all pixels count then.
 Status fused_coarse_search(const stage::FusedCoarseSearch::Problem& p, const Device& device,
                            const stage::FusedCoarseSearch::Buffers& b, PlanState*) {
   const Problem& c = p.correlate;
-  std::vector<std::uint32_t> products;
-  for (int right = b.first_right; right < b.first_right + b.right_count; ++right)
-    for (int y = 0; y < c.shifts.height; ++y)
-      for (int x = 0; x < c.shifts.width; ++x) {
-        std::uint32_t sum = 0;
-        for (int v = 0; v < c.right.height; ++v) {
-          const auto* l = static_cast<const std::uint8_t*>(b.lefts) + (y + v) * c.left_pitch + x;
-          const auto* r = static_cast<const std::uint8_t*>(b.rights) + right * c.right_stride +
-                          v * c.right_pitch;
-          for (int u = 0; u < c.right.width; ++u) sum += std::uint32_t{l[u]} * r[u];
+  const bool own_sums = !stage::FusedCoarseSearch::needs_window_sums(p);
+  stage::CoarseSearch::Problem apart = p;
+  apart.batch = b.right_count;
+  std::vector<std::uint32_t> products, sums, squares;
+  for (int plane = 0; plane < c.planes; ++plane)
+    for (int r = 0; r < b.right_count; ++r)
+      for (int y = 0; y < c.shifts.height; ++y)
+        for (int x = 0; x < c.shifts.width; ++x) {
+          std::uint32_t product = 0, sum = 0;
+          for (int v = 0; v < c.right.height; ++v) {
+            const auto* l = static_cast<const std::uint8_t*>(b.lefts) + plane * c.left_plane +
+                            (y + v) * c.left_pitch + x;
+            const auto* t = static_cast<const std::uint8_t*>(b.rights) +
+                            (plane * c.rights + b.first_right + r) * c.right_stride +
+                            v * c.right_pitch;
+            for (int u = 0; u < c.right.width; ++u) {
+              product += std::uint32_t{l[u]} * t[u];
+              sum += l[u];
+            }
+          }
+          products.push_back(product);
+          if (own_sums && r == 0) sums.push_back(sum);
         }
-        products.push_back(sum);
-      }
-  return coarse_search(
-      p, device, {b, products.data(), b.window_sums, b.window_squares, b.template_sums, b.best},
-      nullptr);
+  squares.resize(sums.size());
+  return coarse_search(apart, device,
+                       {b, products.data(), own_sums ? sums.data() : b.window_sums,
+                        own_sums ? squares.data() : b.window_squares, b.template_sums, b.best},
+                       nullptr);
 }
 
 bool supports(const stage::CoarseSearch::Problem& p, const Device&) { return p.is_countable(); }
@@ -95,14 +152,15 @@ bool supports(const stage::CoarseSearch::Problem& p, const Device&) { return p.i
 constexpr Variant<stage::CoarseSearch> table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes,
+                   Feature::pitched_output}},
      {.supports = supports, .launch = coarse_search}},
 };
 
 constexpr Variant<stage::FusedCoarseSearch> cells_table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes}},
      {.supports = supports, .launch = fused_coarse_search}},
 };
 

@@ -42,8 +42,12 @@ void complete_matrix_product(void* const* payloads, unsigned) {
     for (int i = 0; i < 4; ++i) {
       const std::uint8_t* const row = a[l / 4 + i / 2 * 8];
       const std::uint8_t* const column = b[2 * (l % 4) + i % 2];
+      const auto number = [&](std::uint8_t byte) {
+        return of(l).with_sign ? static_cast<std::int8_t>(byte) : int{byte};
+      };
       std::uint32_t sum = 0;
-      for (int k = 0; k < 32; ++k) sum += std::uint32_t{row[k]} * column[k];
+      for (int k = 0; k < 32; ++k)
+        sum += static_cast<std::uint32_t>(number(row[k]) * number(column[k]));
       of(l).c[i] += sum;
     }
 }

@@ -13,6 +13,7 @@ namespace {
 // ---- bytes ----------------------------------------------------------------------------------
 
 /// The product of a 16x32 matrix and the columns, as rows, of a 32x8 one.
+template <bool with_sign>
 __global__ void multiply_bytes(const std::uint8_t* a, const std::uint8_t* b, std::uint32_t* out) {
   alignas(16) __shared__ std::uint8_t rows[16 * 32];
   const int lane = threadIdx.x;
@@ -21,7 +22,10 @@ __global__ void multiply_bytes(const std::uint8_t* a, const std::uint8_t* b, std
   std::uint32_t left[4], sums[4] = {};
   load_matrices(left, rows + lane % 16 * 32 + lane / 16 * 16);
   const auto* right = reinterpret_cast<const std::uint32_t*>(b) + lane / 4 * 8 + lane % 4;
-  multiply_add(sums, left, right[0], right[4]);
+  if constexpr (with_sign)
+    multiply_add_signed(sums, left, right[0], right[4]);
+  else
+    multiply_add(sums, left, right[0], right[4]);
   for (int i = 0; i < 4; ++i) out[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = sums[i];
 }
 
@@ -31,12 +35,27 @@ TEST(MatrixProduct, OfBytes) {
   for (int column = 0; column < 8; ++column) b[column * 32 + 4 * column + 1] = 2;
   const Array<std::uint8_t> left(a), right(b);
   const Array<std::uint32_t> out(16 * 8);
-  run(multiply_bytes, 1, 32, 0, left.data(), right.data(), out.data());
+  run(multiply_bytes<false>, 1, 32, 0, left.data(), right.data(), out.data());
   const auto sums = out.values();
   EXPECT_EQ(sums[0], 2u);                             // 2 a[0][1]
   EXPECT_EQ(sums[7], 2u * 29);                        // 2 a[0][29]
   EXPECT_EQ(sums[9 * 8 + 3], 2u * 50);                // 2 a[9][13], 301 modulo 251
   EXPECT_EQ(sums[15 * 8 + 6], 2u * (505 - 2 * 251));  // 2 a[15][25]
+}
+
+TEST(MatrixProduct, OfBytesWithASign) {
+  std::vector<std::uint8_t> a(16 * 32), b(8 * 32);
+  a[0] = 0x80;
+  a[9 * 32 + 17] = 3;
+  b[0] = 0xff;
+  b[3 * 32 + 17] = 0x81;
+  const Array<std::uint8_t> left(a), right(b);
+  const Array<std::uint32_t> out(16 * 8);
+  run(multiply_bytes<true>, 1, 32, 0, left.data(), right.data(), out.data());
+  const auto sums = out.values();
+  EXPECT_EQ(sums[0], 128u);  // -128 times -1
+  EXPECT_EQ(static_cast<std::int32_t>(sums[9 * 8 + 3]), -3 * 127);
+  EXPECT_EQ(sums[1], 0u);
 }
 
 // ---- TF32 -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ struct BytePairs {
   using D = hn::ScalableTag<std::int32_t>;
   using V = hn::Vec<D>;
   static constexpr int taps = 2;
+  static constexpr Pixel outside = 0;
 
   static Cell cell(const Pixel* p) { return p[0] | Cell{p[1]} << 16; }
 

@@ -53,6 +53,7 @@ struct Doubles {
   using D = hn::ScalableTag<double>;
   using V = hn::Vec<D>;
   static constexpr int taps = 1;
+  static constexpr Pixel outside = 0;
 
   static Cell cell(const Pixel* p) { return *p; }
 
@@ -77,6 +78,7 @@ struct Words {
   using D = hn::ScalableTag<std::int64_t>;
   using V = hn::Vec<D>;
   static constexpr int taps = 1;
+  static constexpr Pixel outside = 0;
 
   static Cell cell(const Pixel* p) { return *p; }
 

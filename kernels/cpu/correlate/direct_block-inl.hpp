@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 #include <hwy/highway.h>
 
@@ -60,11 +61,13 @@ using byte_pairs::HWY_NAMESPACE::BytePairs;
 /// How many vectors of shifts share a tap.
 constexpr int most_vectors = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
 
-/// `count` cells from column x of a row on, each `step` pixels after the last; zero outside.
+/// `count` cells from column x of a row on, each `step` pixels after the last.
+/// Past the row's ends lie pixels whose products are 0.
 template <class Op>
 void unpack(const typename Op::Pixel* row, int width, int x, int count, int step,
             typename Op::Cell* cells) {
-  typename Op::Pixel line[2 * region_pitch] = {};
+  typename Op::Pixel line[2 * region_pitch];
+  std::fill(std::begin(line), std::end(line), Op::outside);
   const int pixels = (count - 1) * step + Op::taps;
   const int begin = std::clamp(-x, 0, pixels), end = std::clamp(width - x, begin, pixels);
   if (row && end > begin) std::memcpy(line + begin, row + x + begin, (end - begin) * sizeof *row);

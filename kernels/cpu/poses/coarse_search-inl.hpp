@@ -34,10 +34,33 @@ struct CellRow {
   }
 };
 
-/// Some windows of a row of shifts, from one on.
+/// Some windows of a row of shifts, from one on, of each plane.
+template <int planes>
 struct WindowRow {
-  const std::uint32_t *sums, *squares;
+  const std::uint32_t *sums[planes], *squares[planes];
   const float* norms;
+
+  /// \param at  of the first window, in a plane
+  template <class Buffers>
+  static WindowRow of(const Problem& p, const Buffers& b, std::int64_t at, const float* norms) {
+    WindowRow row{{}, {}, norms};
+    for (int plane = 0; plane < planes; ++plane) {
+      const std::int64_t first = plane * windows_of(p) + at;
+      row.sums[plane] = static_cast<const std::uint32_t*>(b.window_sums) + first;
+      row.squares[plane] = static_cast<const std::uint32_t*>(b.window_squares) + first;
+    }
+    return row;
+  }
+  /// \tparam Sum  std::int32_t where all sums are so small, since it is converted in less time
+  template <class Sum>
+  CoarseSums<planes> at(int x) const {
+    CoarseSums<planes> made;
+    for (int plane = 0; plane < planes; ++plane) {
+      made.sums[plane] = static_cast<Sum>(sums[plane][x]);
+      made.squares += static_cast<Sum>(squares[plane][x]);
+    }
+    return made;
+  }
 };
 
 /// Of some columns of shifts in a row of cells, the best shift.
@@ -52,49 +75,56 @@ struct BestOfColumns {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::coarse_search::HWY_NAMESPACE {
 
-/// Calls body(std::integral_constant) with the method, a normed one.
+/// Calls body(method, planes) with both as constants.
 template <class Body>
-void with_method(Method method, Body body) {
-  switch (method) {
-    case Method::sqdiff_normed:
-      return body(std::integral_constant<Method, Method::sqdiff_normed>());
-    case Method::ccorr_normed:
-      return body(std::integral_constant<Method, Method::ccorr_normed>());
-    default:
-      return body(std::integral_constant<Method, Method::ccoeff_normed>());
-  }
+void with_method(const stage::CoarseSearch::Problem& p, Body body) {
+  const auto of_planes = [&](auto planes) {
+    switch (p.method) {
+      case Method::sqdiff_normed:
+        return body(std::integral_constant<Method, Method::sqdiff_normed>(), planes);
+      case Method::ccorr_normed:
+        return body(std::integral_constant<Method, Method::ccorr_normed>(), planes);
+      default:
+        return body(std::integral_constant<Method, Method::ccoeff_normed>(), planes);
+    }
+  };
+  with_coarse_planes(p.correlate.planes, [&](auto planes) {
+    if constexpr (planes() == edge_planes)
+      body(std::integral_constant<Method, Method::orientation>(), planes);
+    else
+      of_planes(planes);
+  });
 }
 
-template <Method method>
-HWY_FLATTEN void measure_windows(double n, const std::uint32_t* sums, const std::uint32_t* squares,
-                                 int count, float* HWY_RESTRICT norms) {
-  for (int x = 0; x < count; ++x) norms[x] = CoarseScore::norm(method, n, sums[x], squares[x]);
+template <Method method, class Sum, int planes>
+HWY_FLATTEN void measure_windows(double n, const WindowRow<planes>& windows, int count,
+                                 float* HWY_RESTRICT norms) {
+  for (int x = 0; x < count; ++x)
+    norms[x] = CoarseScore<planes>::norm(method, n, windows.template at<Sum>(x));
 }
 
-/// \tparam Sum  std::int32_t where all sums are so small, since it is converted in less time
-template <Method method, class Sum>
-HWY_FLATTEN void take_best(const CoarseScore& score, const std::uint32_t* products,
-                           const WindowRow& windows, int count, int depth,
-                           const BestOfColumns& best) {
+/// \param similarity_at  of the x-th window
+template <class SimilarityAt>
+HWY_FLATTEN void take_best(int count, int depth, const BestOfColumns& best,
+                           SimilarityAt similarity_at) {
   float* HWY_RESTRICT similarity = best.similarity;
   std::int32_t* HWY_RESTRICT depths = best.depth;
   for (int x = 0; x < count; ++x) {
-    const float here =
-        score.similarity(static_cast<Sum>(products[x]), static_cast<Sum>(windows.sums[x]),
-                         static_cast<Sum>(windows.squares[x]), windows.norms[x]);
+    const float here = similarity_at(x);
     const bool better = here > similarity[x];
     similarity[x] = better ? here : similarity[x];
     depths[x] = better ? depth : depths[x];
   }
 }
 
-/// The score of an image whose sums these are. Inlined, so that loops know its method when
-/// compiled.
-template <Method method>
-HWY_INLINE CoarseScore score_of(const stage::CoarseSearch::Problem& p, const TemplateSums& right) {
+/// The score of an image. Inlined, so that loops know its method when compiled.
+template <Method method, int planes>
+HWY_INLINE CoarseScore<planes> score_of(const stage::CoarseSearch::Problem& p,
+                                        const TemplateSums* template_sums, int right) {
+  const auto sums = CoarseSums<planes>::of_right(p.correlate, template_sums, right);
   const auto n = static_cast<double>(p.pixels());
-  return {method, p.polarity, p.pixels(), right,
-          CoarseScore::norm(method, n, right.sum, right.squares)};
+  return {method, p.polarity, p.pixels(), sums,
+          CoarseScore<planes>::norm_of_right(method, n, sums)};
 }
 
 /// Sets the keys of the cells that the columns of shifts [x, x + count) lie in.

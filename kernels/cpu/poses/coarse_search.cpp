@@ -36,40 +36,50 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::coarse_search::HWY_NAMESPACE {
 
-template <Method method>
+template <Method method, int planes>
 void run_method(const Job& job) {
   const stage::CoarseSearch::Problem& p = *job.problem;
   const CoarseCells cells = p.cells();
   const CellRow row(p.correlate, job.row);
   const int width = p.correlate.shifts.width;
-  const auto windows = [&](int y) -> WindowRow {
-    const std::int64_t at = std::int64_t{row.top + y} * width;
-    return {static_cast<const std::uint32_t*>(job.buffers->window_sums) + at,
-            static_cast<const std::uint32_t*>(job.buffers->window_squares) + at,
-            job.norms + y * width};
+  const auto windows = [&](int y) {
+    return WindowRow<planes>::of(p.correlate, *job.buffers, std::int64_t{row.top + y} * width,
+                                 job.norms + y * width);
   };
   for (int y = row.first; y < row.last; ++y)
-    measure_windows<method>(static_cast<double>(p.pixels()), windows(y).sums, windows(y).squares,
-                            width, job.norms + y * width);
+    measure_windows<method, std::uint32_t>(static_cast<double>(p.pixels()), windows(y), width,
+                                           job.norms + y * width);
   for (int r = 0; r < job.buffers->right_count; ++r) {
     const int right = job.buffers->first_right + r;
     CoarseKey* const to =
         job.buffers->best + right * cells.count() + std::int64_t{job.row} * cells.columns;
     std::fill_n(to, cells.columns, CoarseKey{0});
     if (row.first >= row.last) continue;
-    const CoarseScore score = score_of<method>(p, job.buffers->template_sums[right]);
+    const auto score = score_of<method, planes>(p, job.buffers->template_sums, right);
     std::fill_n(job.best.similarity, width, -INFINITY);
     for (int y = row.first; y < row.last; ++y) {
       const auto* products = static_cast<const std::uint32_t*>(job.buffers->products) +
                              r * p.products_stride() + (row.top + y) * p.products_pitch();
-      take_best<method, std::uint32_t>(score, products, windows(y), width, y, job.best);
+      const std::int64_t plane_stride = p.product_plane();
+      const WindowRow<planes> of = windows(y);
+      take_best(width, y, job.best, [&](int x) {
+        double product = 0;
+        for (int plane = 0; plane < planes; ++plane) product += products[plane * plane_stride + x];
+        const auto window = of.template at<std::uint32_t>(x);
+        if constexpr (CoarseScore<planes>::on_edges)
+          return score.similarity(score.signed_product(product, window));
+        else
+          return score.similarity(product, window, of.norms[x]);
+      });
     }
     set_keys(p, right, job.row, 0, width, job.best, to);
   }
 }
 
 void run(const Job& job) {
-  with_method(job.problem->method, [&](auto method) { run_method<decltype(method)::value>(job); });
+  with_method(*job.problem, [&](auto method, auto planes) {
+    run_method<decltype(method)::value, decltype(planes)::value>(job);
+  });
 }
 
 }  // namespace xcorr::cpu::coarse_search::HWY_NAMESPACE
@@ -107,7 +117,8 @@ bool supports(const stage::CoarseSearch::Problem& p, const Device&) { return p.i
 constexpr Variant<stage::CoarseSearch> variants[] = {
     {{.name = "coarse_search",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes,
+                   Feature::pitched_output}},
      {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 

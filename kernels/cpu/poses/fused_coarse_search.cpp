@@ -24,7 +24,8 @@ static_assert(direct::row_group == CoarseCells::side);
 constexpr int tile_cells_x = direct::tile_columns / CoarseCells::side,
               tile_cells_y = direct::tile_rows / CoarseCells::side;
 
-struct Scratch : direct::TileCells<std::uint32_t> {
+struct Scratch {
+  direct::TileCells<std::uint32_t> of_planes[color_planes];
   alignas(64) float norms[direct::tile_rows * direct::tile_columns];  ///< of the tile's windows
   alignas(64) std::uint32_t products[CoarseCells::side * direct::tile_columns];
   alignas(64) float similarity[direct::tile_columns];
@@ -49,8 +50,20 @@ using coarse_search::CellRow;
 using coarse_search::WindowRow;
 using direct::HWY_NAMESPACE::BytePairs;
 
-template <Method method>
+/// Bytes of edges, as the numbers that they stand for.
+struct EdgePairs : BytePairs {
+  static Cell cell(const Pixel* p) {
+    const auto half = [](Pixel pixel) { return (pixel - no_edge) & 0xffff; };
+    return static_cast<Cell>(half(p[0])) | static_cast<Cell>(half(p[1])) << 16;
+  }
+  static constexpr Pixel outside = no_edge;
+};
+
+template <Method method, int planes>
 class TileRun {
+  static constexpr bool on_edges = CoarseScore<planes>::on_edges;
+  using Op = std::conditional_t<on_edges, EdgePairs, BytePairs>;
+
  public:
   explicit TileRun(const Job& job)
       : job_(job),
@@ -65,23 +78,28 @@ class TileRun {
   void run() {
     const Size right = p_.correlate.right;
     const Size shifts{CoarseCells::side * job_.cells.width, CoarseCells::side * job_.cells.height};
-    direct::HWY_NAMESPACE::unpack_region<BytePairs>(
-        left_of<std::uint8_t>(p_.correlate, b_.lefts, 0), left_, top_, shifts, right, s_);
-    for (int j = 0; j < job_.cells.height; ++j) measure(j);
+    for (int plane = 0; plane < planes; ++plane)
+      direct::HWY_NAMESPACE::unpack_region<Op>(
+          left_of<std::uint8_t>(p_.correlate, b_.lefts, 0, plane), left_, top_, shifts, right,
+          s_.of_planes[plane]);
+    if (!on_edges)
+      for (int j = 0; j < job_.cells.height; ++j) measure(j);
     for (int r = job_.first_right; r < job_.first_right + job_.right_count; ++r) {
-      direct::HWY_NAMESPACE::unpack_taps<BytePairs>(
-          right_of<std::uint8_t>(p_.correlate, b_.rights, r), {0, 0, right.width, right.height},
-          s_);
+      for (int plane = 0; plane < planes; ++plane)
+        direct::HWY_NAMESPACE::unpack_taps<Op>(
+            right_of<std::uint8_t>(p_.correlate, b_.rights, r, plane),
+            {0, 0, right.width, right.height}, s_.of_planes[plane]);
       for (int j = 0; j < job_.cells.height; ++j) search(r, j);
     }
   }
 
  private:
   /// The windows of row y of the j-th row of cells, from the tile's first shift that exists on.
-  WindowRow windows(const CellRow& row, int j, int y) const {
-    const std::int64_t at = std::int64_t{row.top + y} * p_.correlate.shifts.width + left_ + first_;
-    return {static_cast<const std::uint32_t*>(b_.window_sums) + at,
-            static_cast<const std::uint32_t*>(b_.window_squares) + at, norms(j, y)};
+  WindowRow<planes> windows(const CellRow& row, int j, int y) const {
+    if (on_edges) return {};  // there are none
+    return WindowRow<planes>::of(
+        p_.correlate, b_, std::int64_t{row.top + y} * p_.correlate.shifts.width + left_ + first_,
+        norms(j, y));
   }
   float* norms(int j, int y) const {
     return s_.norms + (CoarseCells::side * j + y) * direct::tile_columns + first_;
@@ -89,11 +107,9 @@ class TileRun {
 
   void measure(int j) {
     const CellRow row(p_.correlate, job_.cells.y + j);
-    for (int y = row.first; y < row.last; ++y) {
-      const WindowRow of = windows(row, j, y);
-      coarse_search::HWY_NAMESPACE::measure_windows<method>(
-          static_cast<double>(p_.pixels()), of.sums, of.squares, last_ - first_, norms(j, y));
-    }
+    for (int y = row.first; y < row.last; ++y)
+      coarse_search::HWY_NAMESPACE::measure_windows<method, std::int32_t>(
+          static_cast<double>(p_.pixels()), windows(row, j, y), last_ - first_, norms(j, y));
   }
 
   void search(int r, int j) {
@@ -103,18 +119,29 @@ class TileRun {
     std::fill_n(to + job_.cells.x, job_.cells.width, CoarseKey{0});
     if (row.first >= row.last || first_ >= last_) return;
     std::fill_n(s_.products, CoarseCells::side * direct::tile_columns, 0u);
-    direct::HWY_NAMESPACE::add_rows<BytePairs>(s_, CoarseCells::side * j, last_,
-                                               p_.correlate.right.height, s_.products);
-    const CoarseScore score =
-        coarse_search::HWY_NAMESPACE::score_of<method>(p_, b_.template_sums[r]);
+    for (int plane = 0; plane < planes; ++plane)
+      direct::HWY_NAMESPACE::add_rows<Op>(s_.of_planes[plane], CoarseCells::side * j, last_,
+                                          p_.correlate.right.height, s_.products);
+    const auto score =
+        coarse_search::HWY_NAMESPACE::score_of<method, planes>(p_, b_.template_sums, r);
     const coarse_search::BestOfColumns best{s_.similarity, s_.depth};
     std::fill_n(best.similarity, last_ - first_, -INFINITY);
-    for (int y = row.first; y < row.last; ++y)
-      coarse_search::HWY_NAMESPACE::take_best<method, std::int32_t>(
-          score, s_.products + y * direct::tile_columns + first_, windows(row, j, y),
-          last_ - first_, y, best);
+    for (int y = row.first; y < row.last; ++y) take_best(score, windows(row, j, y), y, best);
     coarse_search::HWY_NAMESPACE::set_keys(p_, r, row.row, left_ + first_, last_ - first_, best,
                                            to);
+  }
+
+  void take_best(const CoarseScore<planes>& score, const WindowRow<planes>& windows, int y,
+                 const coarse_search::BestOfColumns& best) {
+    const auto* products =
+        reinterpret_cast<const std::int32_t*>(s_.products) + y * direct::tile_columns + first_;
+    coarse_search::HWY_NAMESPACE::take_best(last_ - first_, y, best, [&](int x) {
+      if constexpr (on_edges)
+        return score.similarity(static_cast<float>(products[x]));
+      else
+        return score.similarity(products[x], windows.template at<std::int32_t>(x),
+                                windows.norms[x]);
+    });
   }
 
   const Job& job_;
@@ -126,8 +153,9 @@ class TileRun {
 };
 
 void run(const Job& job) {
-  coarse_search::HWY_NAMESPACE::with_method(
-      job.problem->method, [&](auto method) { TileRun<decltype(method)::value>(job).run(); });
+  coarse_search::HWY_NAMESPACE::with_method(*job.problem, [&](auto method, auto planes) {
+    TileRun<decltype(method)::value, decltype(planes)::value>(job).run();
+  });
 }
 
 }  // namespace xcorr::cpu::fused_coarse_search::HWY_NAMESPACE
@@ -173,16 +201,18 @@ std::size_t workspace(const stage::FusedCoarseSearch::Problem&, const Device&) {
 /// With more pixels FFTs are quicker (docs/performance/poses.md); sums of fewer are less than 2^31.
 constexpr std::int64_t most_pixels = 500;
 
+/// On edges pixels that do not count would have to be told from those whose bytes are 0.
 bool supports(const stage::FusedCoarseSearch::Problem& p, const Device&) {
   const Size right = p.correlate.right;
-  return p.is_countable() && p.pixels() <= most_pixels && right.width <= direct::block_side &&
+  return p.is_countable() && p.pixels() <= most_pixels &&
+         (p.correlate.planes != edge_planes || !p.masking) && right.width <= direct::block_side &&
          right.height <= direct::block_side;
 }
 
 constexpr Variant<stage::FusedCoarseSearch> variants[] = {
     {{.name = "direct_cells",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes}},
      {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 

@@ -15,16 +15,18 @@ constexpr int side = CoarseCells::side, warps = 4;
 constexpr int images_of_warp = 16, at_a_time = 4;
 
 /// The windows of a lane, one below the other.
+template <int planes>
 struct Windows {
-  double sums[side], squares[side];
+  CoarseSums<planes> sums[side];
   float norms[side];
   std::int64_t products[side];  ///< where their products are
   bool exist[side];
 };
 
-__device__ Windows windows_of(const stage::CoarseSearch::Problem& p,
-                              const stage::CoarseSearch::Buffers& b, int x, int row) {
-  Windows made;
+template <int planes>
+__device__ Windows<planes> windows_at(const stage::CoarseSearch::Problem& p,
+                                      const stage::CoarseSearch::Buffers& b, int x, int row) {
+  Windows<planes> made;
   const Rect shifts = p.correlate.shifts;
   const auto* sums = static_cast<const u32*>(b.window_sums);
   const auto* squares = static_cast<const u32*>(b.window_squares);
@@ -34,21 +36,34 @@ __device__ Windows windows_of(const stage::CoarseSearch::Problem& p,
     made.exist[j] = x >= 0 && x < shifts.width && y >= 0 && y < shifts.height;
     const std::int64_t at = made.exist[j] ? std::int64_t{y} * shifts.width + x : 0;
     made.products[j] = made.exist[j] ? y * p.products_pitch() + x : 0;
-    made.sums[j] = sums[at];
-    made.squares[j] = squares[at];
-    made.norms[j] = CoarseScore::norm(p.method, double(p.pixels()), made.sums[j], made.squares[j]);
+#pragma unroll
+    for (int plane = 0; plane < planes; ++plane) {
+      const std::int64_t of_plane = plane * windows_of(p.correlate) + at;
+      made.sums[j].sums[plane] = sums[of_plane];
+      made.sums[j].squares += squares[of_plane];
+    }
+    made.norms[j] = CoarseScore<planes>::norm(p.method, double(p.pixels()), made.sums[j]);
   }
   return made;
 }
 
 /// The best place of a cell, of the lanes that share it.
-__device__ CoarseKey best_of_cell(const CoarseScore& score, const Windows& windows,
-                                  const u32 (&products)[side], u32 first_place) {
+/// \param products  of each plane
+template <int planes>
+__device__ CoarseKey best_of_cell(const CoarseScore<planes>& score, const Windows<planes>& windows,
+                                  const u32 (&products)[planes][side], u32 first_place) {
   CoarseKey best = 0;
 #pragma unroll
   for (int j = 0; j < side; ++j) {
-    const float similarity =
-        score.similarity(products[j], windows.sums[j], windows.squares[j], windows.norms[j]);
+    double product = 0;
+#pragma unroll
+    for (int plane = 0; plane < planes; ++plane) product += products[plane][j];
+    const float similarity = [&] {
+      if constexpr (CoarseScore<planes>::on_edges)
+        return score.similarity(score.signed_product(product, windows.sums[j]));
+      else
+        return score.similarity(product, windows.sums[j], windows.norms[j]);
+    }();
     const CoarseKey key = coarse_key(similarity, first_place + side * j);
     if (windows.exist[j] && key > best) best = key;
   }
@@ -61,38 +76,42 @@ __device__ CoarseKey best_of_cell(const CoarseScore& score, const Windows& windo
 }
 
 /// Grid: eight cells, rows of cells, groups of images.
+template <int planes>
 __global__ void __launch_bounds__(32 * warps)
     coarse_search(stage::CoarseSearch::Problem p, stage::CoarseSearch::Buffers b,
                   CoarseCells cells) {
   const int lane = threadIdx.x % 32, column = blockIdx.x * (32 / side) + lane / side,
             row = blockIdx.y;
   const int x = CoarseCells::shift(column, lane % side, p.correlate.right.width);
-  const Windows windows = windows_of(p, b, x, row);
+  const auto windows = windows_at<planes>(p, b, x, row);
   const std::int64_t cell = std::int64_t{row} * cells.columns + column;
   const int first = (blockIdx.z * warps + threadIdx.x / 32) * images_of_warp,
             last = min(first + images_of_warp, b.right_count);
   // Of the images, each by one lane.
   float norms = 0;
-  if (const int r = first + lane; r < last) {
-    const TemplateSums& sums = b.template_sums[b.first_right + r];
-    norms = CoarseScore::norm(p.method, double(p.pixels()), sums.sum, sums.squares);
-  }
+  const auto sums_of = [&](int r) {
+    return CoarseSums<planes>::of_right(p.correlate, b.template_sums, b.first_right + r);
+  };
+  if (const int r = first + lane; r < last)
+    norms = CoarseScore<planes>::norm_of_right(p.method, double(p.pixels()), sums_of(r));
   for (int batch = first; batch < last; batch += at_a_time) {
     // All are asked for before any is needed.
-    u32 products[at_a_time][side];
+    u32 products[at_a_time][planes][side];
 #pragma unroll
-    for (int i = 0; i < at_a_time; ++i) {
-      const auto* from =
-          static_cast<const u32*>(b.products) + min(batch + i, last - 1) * p.products_stride();
+    for (int i = 0; i < at_a_time; ++i)
 #pragma unroll
-      for (int j = 0; j < side; ++j) products[i][j] = from[windows.products[j]];
-    }
+      for (int plane = 0; plane < planes; ++plane) {
+        const auto* from = static_cast<const u32*>(b.products) + plane * p.product_plane() +
+                           min(batch + i, last - 1) * p.products_stride();
+#pragma unroll
+        for (int j = 0; j < side; ++j) products[i][plane][j] = from[windows.products[j]];
+      }
 #pragma unroll
     for (int i = 0; i < at_a_time; ++i) {
       if (batch + i >= last) break;
       const int right = b.first_right + batch + i;
-      const CoarseScore score(p.method, p.polarity, p.pixels(), b.template_sums[right],
-                              __shfl_sync(~0u, norms, batch + i - first));
+      const CoarseScore<planes> score(p.method, p.polarity, p.pixels(), sums_of(batch + i),
+                                      __shfl_sync(~0u, norms, batch + i - first));
       const std::int64_t place = (p.first_image + right) * cells.count() + cell;
       const CoarseKey best = best_of_cell(
           score, windows, products[i], static_cast<u32>(place * CoarseCells::places + lane % side));
@@ -106,7 +125,10 @@ Status launch(const stage::CoarseSearch::Problem& p, const Device&,
   const CoarseCells cells = p.cells();
   const dim3 grid(ceil_div(cells.columns, 32 / side), cells.rows,
                   ceil_div(b.right_count, warps * images_of_warp));
-  return enqueue("coarse_search", coarse_search, grid, dim3(32 * warps), 0, b.stream, p, b, cells);
+  return with_coarse_planes(p.correlate.planes, [&](auto planes) {
+    return enqueue("coarse_search", coarse_search<planes()>, grid, dim3(32 * warps), 0, b.stream, p,
+                   b, cells);
+  });
 }
 
 bool supports(const stage::CoarseSearch::Problem& p, const Device&) {
@@ -116,7 +138,8 @@ bool supports(const stage::CoarseSearch::Problem& p, const Device&) {
 constexpr Variant<stage::CoarseSearch> table[] = {
     {{.name = "coarse_search",
       .backend = Backend::cuda,
-      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
+      .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes,
+                   Feature::pitched_output}},
      {.supports = supports, .launch = launch}},
 };
 

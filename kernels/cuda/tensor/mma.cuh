@@ -41,33 +41,43 @@ __device__ inline void load_shared(std::uint32_t (&to)[4], const std::uint8_t* f
                : "memory");
 }
 
+/// multiply_add() of bytes of a type.
+#if __CUDA_ARCH__ >= 800
+#define XCORR_MULTIPLY_ADD(type)                                            \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type "." type       \
+               ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])             \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+#elif __CUDA_ARCH__ >= 750  // whose step is 8x8x16
+#define XCORR_MULTIPLY_ADD(type)                                                 \
+  const auto step = [](std::uint32_t& c0, std::uint32_t& c1, std::uint32_t left, \
+                       std::uint32_t right) {                                    \
+    asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." type "." type           \
+                 ".s32 {%0,%1}, {%2}, {%3}, {%0,%1};"                            \
+                 : "+r"(c0), "+r"(c1)                                            \
+                 : "r"(left), "r"(right));                                       \
+  };                                                                             \
+  step(c[0], c[1], a[0], b0);                                                    \
+  step(c[2], c[3], a[1], b0);                                                    \
+  step(c[0], c[1], a[2], b1);                                                    \
+  step(c[2], c[3], a[3], b1)
+#else
+#define XCORR_MULTIPLY_ADD(type) __trap()
+#endif
 /// c += a b (mma.m16n8k32), modulo 2^32. a, 16x32: lane l holds the bytes 4 (l % 4)... and
 /// 16 + 4 (l % 4)... of rows l / 4 and l / 4 + 8, in the order row, row + 8, then their second
 /// halves. b, 32x8: the bytes of the same numbers of column l / 4. c, 16x8: columns 2 (l % 4) and
 /// the next, of row l / 4, then of row l / 4 + 8.
 __device__ inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (&a)[4],
                                     std::uint32_t b0, std::uint32_t b1) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#elif __CUDA_ARCH__ >= 750  // whose step is 8x8x16
-  const auto step = [](std::uint32_t& c0, std::uint32_t& c1, std::uint32_t left,
-                       std::uint32_t right) {
-    asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};"
-                 : "+r"(c0), "+r"(c1)
-                 : "r"(left), "r"(right));
-  };
-  step(c[0], c[1], a[0], b0);
-  step(c[2], c[3], a[1], b0);
-  step(c[0], c[1], a[2], b1);
-  step(c[2], c[3], a[3], b1);
-#else
-  __trap();
-#endif
+  XCORR_MULTIPLY_ADD("u8");
 }
+/// The same of bytes with a sign.
+__device__ inline void multiply_add_signed(std::uint32_t (&c)[4], const std::uint32_t (&a)[4],
+                                           std::uint32_t b0, std::uint32_t b1) {
+  XCORR_MULTIPLY_ADD("s8");
+}
+#undef XCORR_MULTIPLY_ADD
 
 /// c += a b if `wanted`, which must be the same in all lanes (mma.m16n8k8). a, 16x8: lane l holds
 /// column l % 4 of rows l / 4 and l / 4 + 8, then column l % 4 + 4 of the same. b, 8x8: rows l % 4

@@ -210,7 +210,8 @@ Status PosePlan::make_pyramid() {
 }
 
 bool PosePlan::can_be_recorded() const {
-  if (device_.backend == Backend::cpu) return false;
+  // What is recorded reads one plane, at a place of its own.
+  if (device_.backend == Backend::cpu || planes_of(settings_) > 1) return false;
   std::int64_t scores = 0;
   for (const Search& search : searches_) {
     if (search.templ.is_live() || !search.top.is_coarse_search()) return false;

@@ -194,6 +194,7 @@ class PoseTemplate {
 
   // In template_top.cpp.
   Result<bool> share_mask(std::vector<WarpMap>& maps, Stream stream) const;
+  Result<bool> share_middle(std::vector<WarpMap>& maps, Stream stream) const;
   Status append_scale(int scale, PoseBank& bank, Stream stream);
   Status refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream);
 

@@ -10,8 +10,8 @@
 namespace xcorr {
 namespace {
 
-/// Images of a scale share a mask if that leaves them this much of what counts, or less but as
-/// many pixels as a disc of 14 has.
+/// Images of a scale share a mask if that leaves them this much of what counts, or of their edges,
+/// or less but as many pixels as a disc of 14 has.
 constexpr double least_common = 0.6, least_share = 0.3;
 constexpr int least_counted = 154;
 
@@ -24,13 +24,52 @@ std::vector<std::uint8_t> common_mask(const std::vector<std::uint8_t>& masks, st
   return common;
 }
 
+/// The squares of an image's edges that lie in so large a part at its middle.
+/// \param planes  of images, of which each begins a row `pitch` pixels after the last
+std::int64_t squares_in_middle(const std::uint8_t* const (&planes)[edge_planes], int pitch,
+                               Size size, Size part) {
+  const int left = (size.width - part.width) / 2, top = (size.height - part.height) / 2;
+  std::int64_t squares = 0;
+  for (const std::uint8_t* plane : planes)
+    for (int y = top; y < top + part.height; ++y)
+      for (int x = left; x < left + part.width; ++x) {
+        const int value = plane[std::int64_t{y} * pitch + x] - no_edge;
+        squares += value * value;
+      }
+  return squares;
+}
+
 }  // namespace
+
+/// On edges, which need no mask: the size becomes that of the middle that lies in all images, if it
+/// leaves each enough of its edges. Then they are searched together, by one kernel.
+Result<bool> PoseTemplate::share_middle(std::vector<WarpMap>& maps, Stream stream) const {
+  const auto images = images_of(maps, grid_.top(), stream);
+  if (!images.ok()) return images.status();
+  const Size most = images.value().most;
+  Size middle = most;
+  for (const WarpMap& map : maps)
+    middle = {std::min(middle.width, map.width), std::min(middle.height, map.height)};
+  if (middle.empty()) return false;
+  const auto* pixels = reinterpret_cast<const std::uint8_t*>(images.value().pixels.data());
+  const std::int64_t plane = std::ssize(maps) * most.area();
+  for (const WarpMap& map : maps) {
+    const Size size{map.width, map.height};
+    const std::uint8_t* const planes[edge_planes] = {pixels, pixels + plane};
+    if (double(squares_in_middle(planes, most.width, size, middle)) <
+        least_common * double(squares_in_middle(planes, most.width, size, size)))
+      return false;
+    pixels += most.area();
+  }
+  for (WarpMap& map : maps)
+    std::tie(map.width, map.height) = std::pair(middle.width, middle.height);
+  return true;
+}
 
 /// The images' sizes become that of the part in which something counts in all of them, if they
 /// can share their masks.
 Result<bool> PoseTemplate::share_mask(std::vector<WarpMap>& maps, Stream stream) const {
-  // Edges have no masks: where there are none nothing is compared.
-  if (edge_rule_) return false;
+  if (edge_rule_) return grid_.top() > 0 ? share_middle(maps, stream) : false;
   // What full size finds is not scored again.
   if (!round_ && grid_.top() == 0) return false;
   const auto images = framed(maps, grid_.top(), stream);

@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "stages/match/contrast.hpp"
 #include "stages/match/normalise.hpp"
@@ -49,48 +50,106 @@ XCORR_HD inline float similarity_of(CoarseKey key) {
 /// In the order of keys: images, then the cells of each, then the places of each cell.
 XCORR_HD inline std::uint32_t place_of(CoarseKey key) { return ~static_cast<std::uint32_t>(key); }
 
-/// How close windows are to an image by a normed method, in single precision: from integers
-/// that doubles hold, by the same operations everywhere, so that backends agree to the last bit.
-/// What is found by it is scored exactly one level further down.
+/// The sums of a window or an image of so many planes.
+template <int planes>
+struct CoarseSums {
+  double sums[planes] = {};  ///< of each plane
+  double squares = 0;        ///< of all
+
+  XCORR_HD static CoarseSums of_right(const Problem& p, const TemplateSums* of, int right) {
+    CoarseSums made;
+    for (int plane = 0; plane < planes; ++plane) {
+      const TemplateSums& one = of[std::int64_t{plane} * p.rights + right];
+      made.sums[plane] = one.sum;
+      made.squares += one.squares;
+    }
+    return made;
+  }
+  /// Of n pixels: sum over the planes of n sum f^2 - (sum f)^2.
+  XCORR_HD double variance(double n) const {
+    double squared = 0;
+    for (const double sum : sums) squared += sum * sum;
+    return n * squares - squared;
+  }
+};
+
+/// How close windows are to an image by a normed method or on edges, in single precision: from
+/// integers that doubles hold, by the same operations everywhere, so that backends agree to the
+/// last bit. What is found by it is scored exactly one level further down.
+/// \tparam planes  two are edges
+template <int planes>
 class CoarseScore {
  public:
-  /// So many pixels at most: their sums' products are below 2^53.
-  static constexpr std::int64_t most_pixels = 1 << 18;
+  static constexpr bool on_edges = planes == edge_planes;
 
-  /// \param right_norm  the image's norm()
+  /// \param right_norm  norm_of_right()
   XCORR_HD CoarseScore(Method method, Polarity polarity, std::int64_t pixels,
-                       const TemplateSums& right, float right_norm)
+                       const CoarseSums<planes>& right, float right_norm)
       : method_(method),
         polarity_(polarity),
         n_(static_cast<double>(pixels)),
-        sum_(right.sum),
-        squares_(right.squares),
+        right_(right),
         norm_(right_norm) {}
 
-  /// Of a window or a template; 0 without energy.
-  XCORR_HD static float norm(Method method, double n, double sum, double squares) {
-    const double energy = method == Method::ccoeff_normed ? n * squares - sum * sum : squares;
+  /// Of a window; 0 without energy. On edges there is none.
+  XCORR_HD static float norm(Method method, double n, const CoarseSums<planes>& of) {
+    const double energy = method == Method::ccoeff_normed ? of.variance(n) : of.squares;
     return energy > 0 ? 1.0f / sqrtf(static_cast<float>(energy)) : 0.0f;
   }
-  XCORR_HD float similarity(double product, double window_sum, double window_squares,
+  XCORR_HD static float norm_of_right(Method method, double n, const CoarseSums<planes>& of) {
+    if constexpr (on_edges) {
+      double squares = of.squares + planes * (no_edge * no_edge * n);
+      for (const double sum : of.sums) squares -= 2 * no_edge * sum;
+      return squares > 0 ? 1.0f / static_cast<float>(squares) : 0.0f;
+    } else {
+      return norm(method, n, of);
+    }
+  }
+  /// On edges: the products of what the bytes stand for, from those of the bytes.
+  XCORR_HD float signed_product(double product, const CoarseSums<planes>& window) const {
+    double less = 0;
+    for (int plane = 0; plane < planes; ++plane) less += window.sums[plane] + right_.sums[plane];
+    return static_cast<float>(product - no_edge * less + planes * (no_edge * no_edge * n_));
+  }
+  /// On edges, of a signed product alone. As in exact scores a frame's sharper edges, which coarse
+  /// levels have, are no better a match.
+  XCORR_HD float similarity(float signed_product) const {
+    const float score = signed_product * norm_;
+    return oriented(polarity_, score > 1.0f ? 1.0f : score < -1.0f ? -1.0f : score);
+  }
+  /// Of the others. \param product  summed over the planes
+  XCORR_HD float similarity(double product, const CoarseSums<planes>& window,
                             float window_norm) const {
     if (method_ == Method::sqdiff_normed) {
-      const double difference = window_squares - 2 * product + squares_;
+      const double difference = window.squares - 2 * product + right_.squares;
       const float share = static_cast<float>(difference) * window_norm;
       // Explicit: whether compilers fuse these differs.
       return window_norm > 0 && norm_ > 0 ? fmaf(-share, norm_, 1.0f) : 0.0f;
     }
-    const double value =
-        method_ == Method::ccoeff_normed ? n_ * product - sum_ * window_sum : product;
+    double value = product;
+    if (method_ == Method::ccoeff_normed) {
+      value *= n_;
+      for (int plane = 0; plane < planes; ++plane) value -= right_.sums[plane] * window.sums[plane];
+    }
     return oriented(polarity_, static_cast<float>(value) * window_norm * norm_);
   }
 
  private:
   Method method_;
   Polarity polarity_;
-  double n_, sum_, squares_;
+  double n_;
+  CoarseSums<planes> right_;
   float norm_;
 };
+
+/// Calls f with the number of planes as a constant, of a picture that has as many as one of luma,
+/// of edges or of colour.
+template <class F>
+auto with_coarse_planes(int planes, F f) {
+  if (planes == edge_planes) return f(std::integral_constant<int, edge_planes>());
+  if (planes == color_planes) return f(std::integral_constant<int, color_planes>());
+  return f(std::integral_constant<int, 1>());
+}
 
 namespace stage {
 
@@ -99,7 +158,7 @@ struct CoarseSearch {
 
   /// The correlation whose products these are, one left over valid shifts.
   struct Problem : Correlate::Problem {
-    Method method = Method::ccoeff_normed;  ///< a normed one
+    Method method = Method::ccoeff_normed;  ///< a normed one, or that of edges
     Masking masking = {};
     Polarity polarity = Polarity::same;
     int first_image = 0;  ///< of all that are searched coarsely: the place of right 0
@@ -111,10 +170,14 @@ struct CoarseSearch {
           .with(Feature::contrast, polarity != Polarity::same);
     }
     constexpr CoarseCells cells() const { return CoarseCells(correlate.left); }
-    /// Whether sums and places are small enough for what is made of them.
+    /// So many pixels of all planes at most: their sums' products are below 2^53.
+    static constexpr std::int64_t most_pixels = 1 << 18;
+    /// Whether the method is one of such planes, and sums and places are small enough for what is
+    /// made of them.
     constexpr bool is_countable() const {
       const std::int64_t images = first_image + correlate.rights;
-      return pixels() <= CoarseScore::most_pixels &&
+      return can_be_scored(Normalise::Problem{*this, method, masking}) &&
+             correlate.planes * pixels() <= most_pixels &&
              images * cells().count() * CoarseCells::places < 0xffffffffLL;
     }
   };
@@ -132,8 +195,7 @@ struct CoarseSearch {
     visit("products", &Buffers::products, p.products_extent());
     visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
     visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
-    visit("template_sums", &Buffers::template_sums,
-          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("template_sums", &Buffers::template_sums, template_sums_of(p.correlate));
     visit("best", &Buffers::best, records<CoarseKey>(p.correlate.rights * p.cells().count()));
   }
 };

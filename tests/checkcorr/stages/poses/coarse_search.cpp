@@ -47,6 +47,21 @@ class CoarseSearchTest final : public WithProductsApart<CellsTest<xcorr::stage::
 class FusedCoarseSearchTest final : public CellsTest<xcorr::stage::FusedCoarseSearch> {
   xcorr::Status prepare(Scenario& scenario) const override { return scenario.make_window_sums(); }
   bool keeps_something() const override { return true; }
+  /// What is not needed is not there.
+  void lay_out_inputs(const Problem& p, Values& values) const override {
+    if (Stage::needs_window_sums(p)) return;
+    for (const char* name : {"window_sums", "window_squares"}) values[name].clear();
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    const Problem p = problem(scenario);
+    const auto sums = scenario.values["window_sums"], squares = scenario.values["window_squares"];
+    lay_out_inputs(p, scenario.values);
+    const auto s = scenario.make<Stage>(p);
+    scenario.values["window_sums"] = sums;
+    scenario.values["window_squares"] = squares;
+    return s;
+  }
 } const fused_coarse_search_test;
 
 class SelectCandidatesTest final : public StageTest<xcorr::stage::SelectCandidates> {

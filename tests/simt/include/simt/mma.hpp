@@ -18,6 +18,7 @@ void complete_matrix_load(void* const* payloads, unsigned mask);
 
 struct MatrixProduct {
   std::uint32_t c[4], a[4], b[2];
+  bool with_sign;  ///< of the bytes
 };
 void complete_matrix_product(void* const* payloads, unsigned mask);
 
@@ -52,10 +53,18 @@ inline void load_matrices(std::uint32_t (&to)[4], const std::uint8_t* row,
 }
 
 inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                         std::uint32_t b1, simt::Where where = simt::Where::current()) {
-  simt::MatrixProduct payload{{c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+                         std::uint32_t b1, simt::Where where = simt::Where::current(),
+                         bool with_sign = false) {
+  simt::MatrixProduct payload{
+      {c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b0, b1}, with_sign};
   simt::warp_collective({"multiply_add", ~0u, where, simt::complete_matrix_product}, &payload);
   for (int i = 0; i < 4; ++i) c[i] = payload.c[i];
+}
+
+inline void multiply_add_signed(std::uint32_t (&c)[4], const std::uint32_t (&a)[4],
+                                std::uint32_t b0, std::uint32_t b1,
+                                simt::Where where = simt::Where::current()) {
+  multiply_add(c, a, b0, b1, where, true);
 }
 
 inline void multiply_add_tf32(float (&c)[4], const std::uint32_t (&a)[4],
