@@ -157,19 +157,6 @@ TEST_F(ByFilterTest, WhatIsRecognisedIsTheTarget) {
     }
 }
 
-/// That lowers the confidence, and nothing else.
-TEST_F(ByFilterTest, WhatIsRespondedToMoreAndNotLikeTheFirstViewIsLessSure) {
-  see({peak(100, 50)}, {});
-  for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
-  RatedDetection seen = rated_detection(103, 50, 0.99);
-  seen.response *= 1.3;
-  seen.first_response = 0.15;
-  see({}, {seen});
-  EXPECT_EQ(track().target.confidence, 0.85);
-  EXPECT_EQ(track().target.peak.x, 103);
-  EXPECT_EQ(track().trace.sure, 0.99);
-}
-
 /// Half of it is still there; then it goes.
 TEST_F(ByFilterTest, ATargetLeavesWithItsMiddle) {
   see({peak(600, 50)}, {});

@@ -45,15 +45,6 @@ TEST(Resemblance, IsThatOfWhatIsRecognisedNow) {
   EXPECT_EQ(recognition(seen), 0);
 }
 
-/// A filter on the ground responds more than it did to its target.
-TEST(MostConfidence, IsLessWhereResponsesGrowUnlessTheFirstViewIsKnown) {
-  EXPECT_EQ(most_confidence(1.3, 1, 0.15), 0.85);
-  EXPECT_EQ(most_confidence(1.3, 1, 0.25), 1);
-  EXPECT_EQ(most_confidence(1.2, 1, 0.15), 1);
-  EXPECT_EQ(most_confidence(1, 1, 0.04), 0.85);
-  EXPECT_EQ(most_confidence(1, 1, 0.06), 1);
-}
-
 /// Methods that are not normed have no best score.
 TEST(Confidence, HasLimits) {
   EXPECT_EQ(confidence(7, 3), confidence(1, 0.5));

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "tracking/association/boxes.hpp"
-#include "tracking/association/confidence.hpp"
 #include "tracking/association/targets.hpp"
 
 namespace xcorr::follow {
@@ -112,12 +111,10 @@ struct Judgement {
 /// By what the filter says, or by the recognition where that is not enough.
 Judgement judge(const RatedDetection& one, const Track& track, const TrackRules& rules,
                 bool recognised) {
-  const double usual = track.trace.usual;
-  const bool responds =
-      one.response >= least_share * usual && one.confidence >= rules.settings.min_confidence;
-  if (recognised && !responds) return {one.recognition, one.recognition};
-  return {one.confidence,
-          std::min(one.resemblance, most_confidence(one.response, usual, one.first_response))};
+  const bool responds = one.response >= least_share * track.trace.usual &&
+                        one.confidence >= rules.settings.min_confidence;
+  return recognised && !responds ? Judgement{one.recognition, one.recognition}
+                                 : Judgement{one.confidence, one.resemblance};
 }
 
 /// Whether its middle lies in the box where the target is expected, or no farther off than its

@@ -24,11 +24,6 @@ constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first 
 /// With less the filter of the first view does not know what it sees, or its colours do not.
 constexpr double least_first_response = 0.05, least_likeness = 0.5;
 
-/// A filter responds to a target about as much as ever, and to what is simpler more: it may have
-/// slid onto the ground. By this much more; unless the first view's filter knows it so well.
-constexpr double grown = 1.25, known_well = 0.2;
-constexpr double confidence_in_doubt = 0.85;
-
 double resemblance(double first_response, double color_likeness) {
   return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +
                   offset_of_first);
@@ -48,11 +43,6 @@ double confidence(double psr) {
 
 double resemblance(const FilterDetection& filter_detection) {
   return resemblance(filter_detection.first_response, filter_detection.color_likeness);
-}
-
-double most_confidence(double response, double usual, double first_response) {
-  const bool is_simpler = response > grown * usual && first_response < known_well;
-  return is_simpler || first_response < least_first_response ? confidence_in_doubt : 1;
 }
 
 double recognition(const FilterDetection& filter_detection) {

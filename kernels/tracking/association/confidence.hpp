@@ -20,12 +20,8 @@ double confidence(double psr);
 /// have learnt something else, and respond to that as surely.
 double resemblance(const FilterDetection& filter_detection);
 
-/// The most that may be said of a detection: less where it is responded to by more than the mean
-/// response, `usual`, and yet is not much like the first view, or is not at all.
-double most_confidence(double response, double usual, double first_response);
-
-/// The same as resemblance() of what is seen now, if the filter and the colours of the first view
-/// both know it; else 0.
+/// The same of what is seen now, if the filter and the colours of the first view both know it; else
+/// 0.
 double recognition(const FilterDetection& filter_detection);
 
 }  // namespace xcorr::follow

@@ -228,8 +228,7 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
     rated_detections.push_back(
         {places[i].target, filter_detections[i].box, filter_detections[i].response,
          follow::confidence(filter_detections[i].psr), filter_detections[i].angle,
-         filter_detections[i].first_response, follow::resemblance(filter_detections[i]),
-         follow::recognition(filter_detections[i])});
+         follow::resemblance(filter_detections[i]), follow::recognition(filter_detections[i])});
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_thing(peaks);

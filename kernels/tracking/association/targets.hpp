@@ -53,9 +53,8 @@ struct RatedDetection {
   double response;    ///< as of FilterDetection
   double confidence;  ///< that the filter responds to what it has learnt, 0 to 1
   double angle = 0;
-  double first_response = 1;  ///< as of FilterDetection
-  double resemblance = 1;     ///< as of resemblance()
-  double recognition = 0;     ///< as of recognition()
+  double resemblance = 1;  ///< as of resemblance()
+  double recognition = 0;  ///< as of recognition()
 };
 
 /// The parameters of an update.
