@@ -50,7 +50,7 @@ class HistogramModel {
     const std::uint8_t* planes[color_planes] = {};
     for (int i = 0; const ColorPlane& plane : frame.planes())
       planes[i++] = static_cast<const std::uint8_t*>(plane.data);
-    const stage::ColorWindows problem{1, 1, {0, 0, 200, 160}, frame.layout()};
+    const typename Stage::Problem problem{1, 1, {0, 0, 200, 160}, frame.layout()};
     const Variant<Stage>* variant = nullptr;
     ASSERT_TRUE(choose_into(variant, problem, device).ok());
     ASSERT_TRUE(

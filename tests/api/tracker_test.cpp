@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include <xcorr/tracker.hpp>
 
@@ -171,6 +172,17 @@ TEST_P(TrackerTest, TellsHowMuchOfWhatIsPartlyHiddenLooksAsAtFirst) {
   EXPECT_GT(partly.color_likeness_here, 0.5);
   EXPECT_LT(partly.color_likeness_here, 0.95);
   EXPECT_EQ(locate(frame.view(), box).color_likeness_here, partly.color_likeness_here);
+  // In several places at once it is compared in each.
+  const Box beside{112, 96, 40, 40};
+  const FilterDetection from_beside = locate(frame.view(), beside);
+  const TargetBox places[] = {{1, box}, {1, beside}};
+  std::vector<FilterDetection> both;
+  ASSERT_TRUE(tracker_->locate(frame.view(), places, both).ok());
+  for (const auto& [at, alone] : {std::pair(both[0], partly), std::pair(both[1], from_beside)}) {
+    EXPECT_EQ(at.first_response_here, alone.first_response_here);
+    EXPECT_EQ(at.color_likeness_here, alone.color_likeness_here);
+  }
+  EXPECT_NE(both[0].first_response_here, both[1].first_response_here);
 }
 
 /// All the way round, by up to 4.2 degrees per frame, while it moves.

@@ -94,7 +94,8 @@ class StageTest : public AnyStageTest {
 
   /// Whether another frame and bank are run first, which must leave no trace.
   virtual bool keeps_something() const { return false; }
-  /// Another layout of the problem that the variant is tried with, or nothing.
+  /// Another form of the problem that the variant is tried with, or nothing: other rows, or less
+  /// that is wanted.
   virtual std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem) const {
     return std::nullopt;
   }
@@ -123,7 +124,7 @@ class StageTest : public AnyStageTest {
     const std::optional<Problem> other = other_layout(variant, scenario, p);
     if (!other || !variant.able(*other, device)) return {};
     std::string wrong = run_laid_out(variant, device, scenario, *other, worst);
-    return wrong.empty() ? wrong : "rows with a pitch: " + wrong;
+    return wrong.empty() ? wrong : "in its other form: " + wrong;
   }
 
   xcorr::Result<std::unique_ptr<Job>> make_job(const xcorr::VariantInfo& variant,

@@ -156,7 +156,7 @@ inline xcorr::Status make_histograms(Scenario& scenario) {
   set(values, "shapes",
       std::vector<xcorr::tracker::FilterShape>{{10, 10}, {8, 8}, {7.3, 14.1}, {21, 5}});
   set(values, "known", known);
-  return scenario.make<xcorr::stage::HistogramUpdate>(p);
+  return scenario.make<xcorr::stage::HistogramUpdate>({p});
 }
 
 /// Floats that may be off by a share of the largest one. `parts`: those of which there are some at

@@ -47,8 +47,8 @@ int bin_of(const stage::ColorWindows& p, const stage::ColorWindowBuffers& b, con
          level(color.red);
 }
 
-Status update(const stage::ColorWindows& p, const Device&, const stage::HistogramUpdate::Buffers& b,
-              PlanState*) {
+Status update(const stage::HistogramUpdate::Problem& p, const Device&,
+              const stage::HistogramUpdate::Buffers& b, PlanState*) {
   for (int window = 0; window < p.windows; ++window) {
     const Look& look = b.looks[window];
     if (look.side == 0) continue;

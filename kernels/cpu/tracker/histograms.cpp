@@ -20,52 +20,62 @@ struct Counts {
   std::int32_t on_target = 0, beside = 0;
 };
 
-void count(const stage::ColorWindows& p, const std::uint8_t* const (&planes)[color_planes],
-           const Cropping& window, const FilterShape& shape, Counts& counts) {
+void count(const stage::HistogramUpdate::Problem& p,
+           const std::uint8_t* const (&planes)[color_planes], const Cropping& window,
+           const FilterShape& shape, Counts& counts) {
   const TargetRegions regions(shape);
   const auto [left, top, width, height] = regions.both();
   for (int y = top; y < top + height; ++y)
     for (int x = left; x < left + width; ++x) {
       const bool inner = regions.on_target(x, y);
-      if (!inner && !regions.around(x, y)) continue;
+      if (!inner && !(p.learns && regions.around(x, y))) continue;
       std::int32_t* const bins = inner ? counts.target : counts.around;
       ++bins[p.bin_at(planes, window.nearest(x, y))];
       ++(inner ? counts.on_target : counts.beside);
     }
 }
 
-/// Returns how alike what is seen and the first histogram are.
-double learn(const Counts& counts, const ColorHistograms& known, ColorHistograms& histograms) {
-  const auto all = static_cast<float>(std::max(counts.on_target, 1)),
-             all_around = static_cast<float>(std::max(counts.beside, 1));
-  const bool first = known.times == 0;
-  double inside = 0, outside = 0, like = 0;
+float share(std::int32_t part, std::int32_t all) {
+  return static_cast<float>(part) / static_cast<float>(std::max(all, 1));
+}
+
+/// How alike what is seen and the first histogram are.
+double likeness(const Counts& counts, const ColorHistograms& known) {
+  double like = 0;
   for (int i = 0; i < color_bins; ++i) {
-    const float target = static_cast<float>(counts.target[i]) / all,
-                around = static_cast<float>(counts.around[i]) / all_around;
-    const BinUpdate next(known, i, target, around);
-    const float target_first = first ? target : known.first[i];
-    inside += target * next.posterior;
-    outside += around * next.posterior;
-    like += std::sqrt(target * target_first);
-    histograms.target[i] = next.target;
-    histograms.around[i] = next.around;
-    histograms.posterior[i] = next.posterior;
-    histograms.first[i] = target_first;
+    const float target = share(counts.target[i], counts.on_target);
+    like += std::sqrt(target * known.first_after(i, target));
   }
-  histograms.take_means(known, inside, outside);
   return std::min(like, 1.0);
 }
 
-Status update(const stage::ColorWindows& p, const Device&, const stage::HistogramUpdate::Buffers& b,
-              PlanState*) {
+void learn(const Counts& counts, const ColorHistograms& known, ColorHistograms& histograms) {
+  double inside = 0, outside = 0;
+  for (int i = 0; i < color_bins; ++i) {
+    const float target = share(counts.target[i], counts.on_target),
+                around = share(counts.around[i], counts.beside);
+    const BinUpdate next(known, i, target, around);
+    inside += target * next.posterior;
+    outside += around * next.posterior;
+    histograms.target[i] = next.target;
+    histograms.around[i] = next.around;
+    histograms.posterior[i] = next.posterior;
+    histograms.first[i] = known.first_after(i, target);
+  }
+  histograms.take_means(known, inside, outside);
+}
+
+Status update(const stage::HistogramUpdate::Problem& p, const Device&,
+              const stage::HistogramUpdate::Buffers& b, PlanState*) {
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
   parallel_for(0, p.windows, [&](int i) {
     const Look& look = b.looks[i];
     if (look.side == 0) return;
     const auto counts = std::make_unique<Counts>();
     count(p, planes, b.croppings[i], b.shapes[look.filter], *counts);
-    b.likeness[i] = learn(*counts, b.known[look.filter], b.histograms[look.filter]);
+    const ColorHistograms& known = b.known[look.filter];
+    b.likeness[i] = likeness(*counts, known);
+    if (p.learns) learn(*counts, known, b.histograms[look.filter]);
   });
   return {};
 }

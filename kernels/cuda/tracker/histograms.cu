@@ -15,7 +15,7 @@ using namespace xcorr::tracker;
 constexpr int threads = 1024, warps = threads / 32;
 
 __global__ void __launch_bounds__(threads)
-    update(stage::ColorWindows p, stage::HistogramUpdate::Buffers b) {
+    update(stage::HistogramUpdate::Problem p, stage::HistogramUpdate::Buffers b) {
   __shared__ int counts[2][color_bins];  // on the target, around it
   wait_for_previous();
   const Look look = b.looks[blockIdx.x];
@@ -31,26 +31,26 @@ __global__ void __launch_bounds__(threads)
   for (int i = threadIdx.x; i < part.width * part.height; i += threads) {
     const int x = part.x + i % part.width, y = part.y + i / part.width;
     const bool inner = regions.on_target(x, y);
-    if (!inner && !regions.around(x, y)) continue;
+    if (!inner && !(p.learns && regions.around(x, y))) continue;
     atomicAdd(&counts[inner ? 0 : 1][p.bin_at(planes, window.nearest(x, y))], 1);
     ++all[inner ? 0 : 1];
   }
   block_sums<warps>(all);  // and all have counted
 
   const ColorHistograms& known = b.known[look.filter];
-  ColorHistograms& histograms = b.histograms[look.filter];
-  const bool first = known.times == 0;
   const auto share_of = [&](int part, int bin) {
     return static_cast<float>(counts[part][bin]) / static_cast<float>(max(all[part], 1));
   };
   double sums[3] = {};  // of the posterior there and there, of the likeness
   for (int i = threadIdx.x; i < color_bins; i += threads) {
-    const float target = share_of(0, i), around = share_of(1, i);
+    const float target = share_of(0, i), target_first = known.first_after(i, target);
+    sums[2] += sqrtf(target * target_first);
+    if (!p.learns) continue;
+    const float around = share_of(1, i);
     const BinUpdate next(known, i, target, around);
-    const float target_first = first ? target : known.first[i];
     sums[0] += target * next.posterior;
     sums[1] += around * next.posterior;
-    sums[2] += sqrtf(target * target_first);
+    ColorHistograms& histograms = b.histograms[look.filter];
     histograms.target[i] = next.target;
     histograms.around[i] = next.around;
     histograms.posterior[i] = next.posterior;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads)
   }
   block_sums<warps>(sums);  // and all have read how often it was taught
   if (threadIdx.x != 0) return;
-  histograms.take_means(known, sums[0], sums[1]);
+  if (p.learns) b.histograms[look.filter].take_means(known, sums[0], sums[1]);
   b.likeness[blockIdx.x] = fmin(sums[2], 1.0);
 }
 
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(threads)
     priors[i] = static_cast<float>(weight * sums.sum(ShiftedBox(shape, i % grid, i / grid)));
 }
 
-Status launch_update(const stage::ColorWindows& p, const Device& device,
+Status launch_update(const stage::HistogramUpdate::Problem& p, const Device& device,
                      const stage::HistogramUpdate::Buffers& b, PlanState*) {
   return enqueue_early(device, "histogram_update", update, p.windows, threads, 0, b.stream, p, b);
 }

@@ -5,8 +5,9 @@
 // know nothing of where colours are, so what deforms or turns looks the same to them, other than to
 // a filter; and they err elsewhere.
 //
-// The stage histogram_update: windows with a target in their middle -> its histograms. The stage
-// histogram_prior: search windows, histograms -> what these add to the responses of filters.
+// The stage histogram_update: windows with a target in their middle -> its histograms, and how
+// alike what it sees and the first ones are. The stage histogram_prior: search windows, histograms
+// -> what these add to the responses of filters.
 #pragma once
 
 #include "stages/tracker/filter_response.hpp"
@@ -45,6 +46,10 @@ struct ColorHistograms {
   XCORR_HD float rate() const {
     constexpr float of_means = 0.04f;
     return times == 0 ? 1 : of_means;
+  }
+  /// What of its first histogram there is after a window with that share.
+  XCORR_HD float first_after(int bin, float target_seen) const {
+    return times == 0 ? target_seen : first[bin];
   }
   /// Takes the means of the posterior in a window, after `known`.
   XCORR_HD void take_means(const ColorHistograms& known, double inside_seen, double outside_seen) {
@@ -203,7 +208,12 @@ struct ColorWindowBuffers : Launch {
 
 struct HistogramUpdate {
   static constexpr const char* name = "histogram_update";
-  using Problem = ColorWindows;
+
+  struct Problem : ColorWindows {
+    /// Then no two windows are of one filter. False: there are no `histograms`, and what is around
+    /// the targets does not matter.
+    bool learns = true;
+  };
 
   struct Buffers : ColorWindowBuffers {
     const tracker::ColorHistograms* known = nullptr;
@@ -217,7 +227,8 @@ struct HistogramUpdate {
   static void arguments(const Problem& p, Visit visit) {
     ColorWindowBuffers::arguments<Buffers>(p, visit);
     visit("known", &Buffers::known, records<tracker::ColorHistograms>(p.filters));
-    visit("histograms", &Buffers::histograms, records<tracker::ColorHistograms>(p.filters));
+    visit("histograms", &Buffers::histograms,
+          records<tracker::ColorHistograms>(p.learns ? p.filters : 0));
     visit("likeness", &Buffers::likeness, records<double>(p.windows));
   }
 };

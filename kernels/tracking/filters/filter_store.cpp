@@ -128,27 +128,15 @@ stage::ColorWindowBuffers FilterStore::color_windows(const SeenColors& colors,
           shapes_.as<tracker::FilterShape>()};
 }
 
-Status FilterStore::teach_colors(const SeenColors& colors, const tracker::Look* looks,
-                                 const tracker::Cropping* croppings, int windows, double* likeness,
-                                 Stream stream) {
-  auto* const histograms = histograms_.as<tracker::ColorHistograms>();
-  return histogram_update_->launch(
-      {windows, count_, colors.part, colors.layout}, device_,
-      {color_windows(colors, looks, croppings, stream), histograms, histograms, likeness}, nullptr);
-}
-
 Status FilterStore::compare_colors(const SeenColors& colors, const tracker::Look* looks,
-                                   const tracker::Cropping* croppings, int windows,
+                                   const tracker::Cropping* croppings, int windows, bool teaches,
                                    double* likeness, Stream stream) {
-  if (Status s = unused_.provide(
-          device_.backend, static_cast<std::size_t>(count_) * sizeof(tracker::ColorHistograms));
-      !s.ok())
-    return s;
-  return histogram_update_->launch(
-      {windows, count_, colors.part, colors.layout}, device_,
-      {color_windows(colors, looks, croppings, stream), histograms_.as<tracker::ColorHistograms>(),
-       unused_.as<tracker::ColorHistograms>(), likeness},
-      nullptr);
+  auto* const histograms = histograms_.as<tracker::ColorHistograms>();
+  return histogram_update_->launch({{windows, count_, colors.part, colors.layout}, teaches},
+                                   device_,
+                                   {color_windows(colors, looks, croppings, stream), histograms,
+                                    teaches ? histograms : nullptr, likeness},
+                                   nullptr);
 }
 
 Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,

@@ -27,19 +27,16 @@ class FilterStore {
   Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples);
   Status ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
 
-  /// Enqueue what teaches histograms, and what makes the priors of so many windows of them, for all
-  /// that ask next: window w is asked with that of w modulo `windows`. \param likeness  of the
-  /// windows, where the host reads them
-  Status teach_colors(const SeenColors& colors, const tracker::Look* looks,
-                      const tracker::Cropping* croppings, int windows, double* likeness,
-                      Stream stream);
+  /// Enqueues what says how alike what windows see and the first histograms are. \param teaches
+  /// histograms as well; then no two windows are of the same one \param likeness  of the windows,
+  /// where the host reads them
+  Status compare_colors(const SeenColors& colors, const tracker::Look* looks,
+                        const tracker::Cropping* croppings, int windows, bool teaches,
+                        double* likeness, Stream stream);
+  /// Enqueues what makes the priors of so many windows of the histograms, for all that ask next:
+  /// window w is asked with that of w modulo `windows`.
   Status find_colors(const SeenColors& colors, const tracker::Look* looks,
                      const tracker::Cropping* croppings, int windows, Stream stream);
-  /// Enqueues what says how alike what windows see and the first histograms are. Nothing is learnt:
-  /// what would be goes to memory that is not used.
-  Status compare_colors(const SeenColors& colors, const tracker::Look* looks,
-                        const tracker::Cropping* croppings, int windows, double* likeness,
-                        Stream stream);
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
   Status keep(int number);
@@ -59,7 +56,7 @@ class FilterStore {
   const Variant<stage::HistogramPrior>* histogram_prior_ = nullptr;
   int count_ = 0;
   int prior_count_ = 0;
-  Block shapes_, samples_, filters_, kept_, histograms_, unused_, spectra_, priors_, workspace_;
+  Block shapes_, samples_, filters_, kept_, histograms_, spectra_, priors_, workspace_;
 };
 
 }  // namespace xcorr

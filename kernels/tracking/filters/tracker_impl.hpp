@@ -85,9 +85,6 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Status ask(int count);
   Status compare(const MatrixView& frame, std::span<const tracker::Search> searches,
                  std::span<FilterDetection> filter_detections);
-  Status compare_some(const MatrixView& frame, std::span<const tracker::Search> searches,
-                      std::span<FilterDetection> filter_detections,
-                      std::span<const std::size_t> some);
   Status look(const MatrixView& frame, std::span<const tracker::Search> searches,
               FilterDetection* filter_detections);
 };

@@ -3,8 +3,6 @@
 // How a Tracker looks at frames: what it enqueues, on its stream and beside it.
 #include "tracking/filters/tracker_impl.hpp"
 
-#include <set>
-
 namespace xcorr {
 
 using tracker::Look;
@@ -61,8 +59,8 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
   const auto windows = static_cast<int>(count);
   auto* const likenesses = likeness.as<double>();
   if (Status s = side.fork({}); !s.ok()) return s;
-  if (Status s = filters.teach_colors(features.colors(), looks, croppings, windows, likenesses,
-                                      side.stream());
+  if (Status s = filters.compare_colors(features.colors(), looks, croppings, windows, true,
+                                        likenesses, side.stream());
       !s.ok())
     return s;
   const auto seen = features.enqueue(looks, croppings, 0, windows);
@@ -140,44 +138,27 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
 /// Says what the first views have to do with detections, of no more targets than at_a_time.
 Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> searches,
                               std::span<FilterDetection> filter_detections) {
-  std::vector<std::size_t> waiting;
-  for (std::size_t i = 0; i < searches.size(); ++i)
-    if (const FilterDetection& detection = filter_detections[i];
-        detection.psr >= tracker::min_psr && detection.psr < sure_without &&
-        tracker::is_sound(detection.box, frame.size))
-      waiting.push_back(i);
-  // A target that is looked for in several places is compared in one after the other: what its
-  // colours would teach is written to one place.
-  while (!waiting.empty()) {
-    std::set<int> filters;
-    std::vector<std::size_t> now, later;
-    for (const std::size_t i : waiting)
-      (filters.insert(searches[i].target->filter).second ? now : later).push_back(i);
-    if (Status s = compare_some(frame, searches, filter_detections, now); !s.ok()) return s;
-    waiting = std::move(later);
-  }
-  return {};
-}
-
-/// ... of some of them, all of different targets.
-Status Tracker::Impl::compare_some(const MatrixView& frame, std::span<const Search> searches,
-                                   std::span<FilterDetection> filter_detections,
-                                   std::span<const std::size_t> some) {
+  std::vector<std::size_t> doubtful;
   views.clear();
-  for (const std::size_t i : some) {
+  for (std::size_t i = 0; i < searches.size(); ++i) {
     const Target& target = *searches[i].target;
     const FilterDetection& detection = filter_detections[i];
+    const bool is_doubtful = detection.psr >= tracker::min_psr && detection.psr < sure_without &&
+                             tracker::is_sound(detection.box, frame.size);
+    if (!is_doubtful) continue;
+    doubtful.push_back(i);
     views.push_back(
         target.initial_box.view_of(detection.box, turned(detection.angle), 0, target.filter));
   }
-  if (Status s = records.provide(device.backend, some.size()); !s.ok()) return s;
-  if (Status s = show(frame, some.size()); !s.ok()) return s;
+  if (doubtful.empty()) return {};
+  if (Status s = records.provide(device.backend, doubtful.size()); !s.ok()) return s;
+  if (Status s = show(frame, doubtful.size()); !s.ok()) return s;
   const auto& [looks, croppings, _] = records.device;
-  const auto count = static_cast<int>(some.size());
+  const auto count = static_cast<int>(doubtful.size());
   auto* const likenesses = likeness.as<double>();
   if (Status s = side.fork({}); !s.ok()) return s;
-  if (Status s = filters.compare_colors(features.colors(), looks, croppings, count, likenesses,
-                                        side.stream());
+  if (Status s = filters.compare_colors(features.colors(), looks, croppings, count, false,
+                                        likenesses, side.stream());
       !s.ok())
     return s;
   const auto seen = features.enqueue(looks, croppings, 0, count);
@@ -186,9 +167,9 @@ Status Tracker::Impl::compare_some(const MatrixView& frame, std::span<const Sear
   if (Status s = filters.ask_kept(seen.value(), responses, {}); !s.ok()) return s;
   if (Status s = side.join({}); !s.ok()) return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
-  for (std::size_t i = 0; i < some.size(); ++i) {
-    filter_detections[some[i]].first_response_here = responses[i].response;
-    filter_detections[some[i]].color_likeness_here = likenesses[i];
+  for (std::size_t i = 0; i < doubtful.size(); ++i) {
+    filter_detections[doubtful[i]].first_response_here = responses[i].response;
+    filter_detections[doubtful[i]].color_likeness_here = likenesses[i];
   }
   return {};
 }
