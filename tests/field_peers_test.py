@@ -89,6 +89,11 @@ class Counting(unittest.TestCase):
         rms, mean, outliers, took = errors.columns()
         self.assertEqual((rms, mean, outliers, took), (f'{np.sqrt(0.1 / 4):.4f}', '0.2000', '50.00 %', '500'))
 
+    def test_all_vectors_inside_the_margin(self):
+        x, y = np.array([50, 51, 52, 10.0]), np.full(4, 49.5)
+        dx, dy = 0.05 * x + [0.1, 0.3, 2, 9], 0.02 * y
+        self.assertAlmostEqual(fields_openpiv.rms((x, y, dx, dy, False), self.pair(False)), np.sqrt(4.1 / 6))
+
     def test_a_parabola(self):
         self.assertAlmostEqual(field_peers.vertex(*(-(x - 0.3) ** 2 for x in (-1, 0, 1))), 0.3)
         self.assertEqual(field_peers.vertex(1, 1, 1), 0)
@@ -149,4 +154,5 @@ if __name__ == '__main__':
         sys.modules['xcorr'] = types.ModuleType('xcorr')
     sys.path.insert(0, str(FOLDER))
     import field_peers
+    import fields_openpiv
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -239,10 +239,11 @@ Status FieldPlan::choose_stages() {
   };
   spline_problem_ = {image_, 0, settings_.spline_degree, settings_.type};
   deform_problem_.grid = grid();
+  // Passes with deformation follow bends within a window, so fits after them do as well.
   fit_problem_ = {image_,
                   0,
                   settings_.windows.back(),
-                  settings_.order,
+                  deforms_ && settings_.order == 1 ? 2 : settings_.order,
                   settings_.spline_degree,
                   static_cast<float>(settings_.weight_sigma),
                   settings_.symmetric,
@@ -272,7 +273,7 @@ Status FieldPlan::allocate() {
   const std::size_t coefficients = static_cast<std::size_t>(image_.area()) * sizeof(float);
   const auto pixels =
       static_cast<std::size_t>(deform_problem_.pitch * deform_problem_.deformed_size().height);
-  const std::size_t bends = fits_ && settings_.order == 2
+  const std::size_t bends = fits_ && fit_problem_.order == 2
                                 ? static_cast<std::size_t>(grid().count.area()) * sizeof(FieldBend)
                                 : 0;
   struct Request {

@@ -17,7 +17,7 @@ Status FieldPlan::enqueue(const FieldImage& reference, const FieldImage& frame, 
   }
   if (fits_) {
     for (const bool again : {false, true}) {
-      const Use use = again && settings_.order == 2 ? Use::bent_fit : Use::fit;
+      const Use use = again && fit_problem_.order == 2 ? Use::bent_fit : Use::fit;
       if (Status s = predict(grid(), passes_.back(), use, stream); !s.ok()) return s;
       if (Status s = fit(reference, again, stream); !s.ok()) return s;
       if (!again)
@@ -112,7 +112,10 @@ Status FieldPlan::begin_pass(int number, Stream stream) {
   // What differs from window to window would be amplified by each pass, since a window's mean does
   // not see it; what is found on top of a smooth field is not. And by what is wrong, right windows
   // beside it would be torn apart.
-  const stage::SmoothField::Problem fill{before.count, 0.5F, false, true};
+  const stage::SmoothField::Problem fill{
+      before.count, 0, false,
+      FieldBells::before_pass(static_cast<double>(before.window) / before.spacing,
+                              passes_[number].grid.window < before.window)};
   if (Status s = smooth_->launch(fill, device_,
                                  {{nullptr, stream}, believed(), nullptr, deformed_by()}, nullptr);
       !s.ok())

@@ -81,7 +81,7 @@ FieldProperties<State> make_table() {
                    subpixel_type(), XCORR_AT(settings.field.subpixel)),
       Rows::count("order", "Order",
                   "With subpixel=least-squares, 0: windows move; 1: they are also "
-                  "stretched and sheared; 2: and bent",
+                  "stretched and sheared, and bent with deformation; 2: and bent",
                   0, 2, XCORR_AT(settings.field.order)),
       Rows::count("spline-degree", "Spline degree",
                   "With subpixel=least-squares, 3 or 5: of the spline between pixels", 3, 5,

@@ -285,7 +285,7 @@ Wide smoothed(const stage::SmoothField::Problem& p, const stage::SmoothField::Bu
   };
   const auto value = [&](int k) { return Wide(b.vectors[k].*component); };
   const Wide own = value(i);
-  if (!known(i) && !p.filled) return own;
+  if (!known(i) && p.bells.reach == 0) return own;
   Wide sum = own, weights = 1;
   if (p.explicit_places) {
     std::vector<int> linked;
@@ -307,18 +307,24 @@ Wide smoothed(const stage::SmoothField::Problem& p, const stage::SmoothField::Bu
     return sum / weights;
   }
   const int column = i % p.grid.width, row = i / p.grid.width;
-  if (p.filled) {
-    sum = weights = 0;
-    for (int k = 0; k < p.grid.area(); ++k) {
-      const int x = k % p.grid.width - column, y = k / p.grid.width - row;
-      const FieldVector& v = b.vectors[k];
-      if (std::max(std::abs(x), std::abs(y)) > 2 || v.status != FieldStatus::ok || v.score <= 0)
-        continue;
-      const Wide share = std::pow(Wide(p.weight), x * x + y * y) * std::pow(Wide(v.score), 4);
-      sum += share * value(k);
-      weights += share;
-    }
-    return weights > 0 ? sum / weights : own;
+  if (p.bells.reach > 0) {
+    const auto average = [&](double deviation) {
+      Wide of_all = 0, shares = 0;
+      for (int k = 0; k < p.grid.area(); ++k) {
+        const int x = k % p.grid.width - column, y = k / p.grid.width - row;
+        const FieldVector& v = b.vectors[k];
+        if (std::max(std::abs(x), std::abs(y)) > p.bells.reach || v.status != FieldStatus::ok ||
+            v.score <= 0)
+          continue;
+        const Wide share = std::exp(-0.5L * (x * x + y * y) / (deviation * deviation)) *
+                           std::pow(Wide(v.score), 3);
+        of_all += share * value(k);
+        shares += share;
+      }
+      return shares > 0 ? of_all / shares : own;
+    };
+    const Wide narrow = average(p.bells.narrow);
+    return narrow + p.bells.restored * (narrow - average(p.bells.wide));
   }
   const auto number = [&](int x, int y) {
     const bool inside = x >= 0 && y >= 0 && x < p.grid.width && y < p.grid.height;

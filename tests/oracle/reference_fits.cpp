@@ -324,8 +324,10 @@ FieldVector fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, int 
     if (!p.again && vector.status == FieldStatus::ok) vector.status = FieldStatus::replaced;
     return vector;
   }
-  if (p.again && (f.score <= vector.score - 0.05F || f.score < p.limits.min_score ||
-                  vector.ratio < p.limits.min_ratio))
+  const Wide unexplained = (1 - 12 / (Wide(p.window) * p.window)) * (1 - Wide(vector.score));
+  const Wide least = vector.status == FieldStatus::ok ? 1 - unexplained : vector.score - 0.05F;
+  if (p.again &&
+      (f.score <= least || f.score < p.limits.min_score || vector.ratio < p.limits.min_ratio))
     return vector;
   vector.x = static_cast<float>(window.x + window.node_x + (p.window - 1) / 2.0L);
   vector.y = static_cast<float>(window.y + window.node_y + (p.window - 1) / 2.0L);

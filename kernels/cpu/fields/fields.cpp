@@ -25,9 +25,10 @@ Status smooth(const stage::SmoothField::Problem& p, const Device&,
   parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.grid.width + x;
-      b.smoothed[at] = p.filled ? filled(p.weight, b.vectors, p.grid, x, y)
-                                : smoothed(p.weight, b.vectors, p.grid, x, y,
-                                           p.explicit_places ? b.neighbours + at : nullptr);
+      b.smoothed[at] = p.bells.reach > 0
+                           ? filled(p.bells, b.vectors, p.grid, x, y)
+                           : smoothed(p.weight, b.vectors, p.grid, x, y,
+                                      p.explicit_places ? b.neighbours + at : nullptr);
     }
   });
   return {};

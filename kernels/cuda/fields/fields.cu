@@ -40,9 +40,9 @@ __global__ void __launch_bounds__(threads_x* threads_y)
            const FieldNeighbours* neighbours, FieldVector* to) {
   for_nodes(p.grid, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.grid.width + column;
-    to[at] = p.filled ? filled(p.weight, vectors, p.grid, column, row)
-                      : smoothed(p.weight, vectors, p.grid, column, row,
-                                 p.explicit_places ? neighbours + at : nullptr);
+    to[at] = p.bells.reach > 0 ? filled(p.bells, vectors, p.grid, column, row)
+                               : smoothed(p.weight, vectors, p.grid, column, row,
+                                          p.explicit_places ? neighbours + at : nullptr);
   });
 }
 

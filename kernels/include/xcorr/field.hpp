@@ -72,9 +72,9 @@ struct FieldSettings {
   bool deformation = false;
 
   FieldSubpixel subpixel = FieldSubpixel::gauss;  ///< of the last pass
-  /// With least squares. 0: windows move. 1: they are also stretched and sheared. 2: they are also
-  /// bent: windows are fitted once more, with gradients that change within a window as they do
-  /// between the windows around it.
+  /// With least squares. 0: windows move. 1: they are also stretched and sheared. 2, or 1 with
+  /// deformation: they are also bent, where that fits better: windows are fitted once more, with
+  /// gradients that change within a window as they do between the windows around it.
   int order = 1;
   /// Of the B-spline between pixels with least squares or deformation: 3 or 5.
   int spline_degree = 5;

@@ -28,8 +28,9 @@ struct Fit {
     float weight_sigma = 0;  ///< pixels; 0: all weigh alike
     bool symmetric = false;
     bool masked = false;
-    /// Only windows whose vector was replaced are fitted, or with order 2 those that are ok, too,
-    /// and the fit is taken if it is likely and scores about as well as what there was.
+    /// Only windows whose vector was replaced are fitted, and the fit is taken if it is likely and
+    /// scores about as well as what there was; with order 2 those that are ok, too, if bending
+    /// explains more than noise would.
     bool again = false;
     FieldPlausibility limits = {};
     int count = 1;  ///< of windows
@@ -85,12 +86,16 @@ XCORR_HD FieldVector fitted(const stage::Fit::Problem& p, const InterrogationWin
                             double sigma) {
   // About as well: of an outlier and the right place near the edge of noise either may score more.
   constexpr float slack = 0.05F;
+  // Six numbers that are noise explain six pixels' share of what was not explained before.
+  const float explained = 12 / static_cast<float>(p.window * p.window);
   FieldVector vector = measured;
   if (steps.is_fitted()) {
     vector = steps.result(window, p.window, p.symmetric, sigma);
     vector.ratio = measured.ratio;
-    if (p.again && !(vector.score > measured.score - slack && p.limits.is_likely(vector)))
-      return measured;
+    const float least = measured.status == FieldStatus::ok
+                            ? measured.score + explained * (1 - measured.score)
+                            : measured.score - slack;
+    if (p.again && !(vector.score > least && p.limits.is_likely(vector))) return measured;
   } else if (!p.again && vector.status == FieldStatus::ok) {
     vector.status = FieldStatus::replaced;
   }

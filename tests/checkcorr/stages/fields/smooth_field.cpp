@@ -12,9 +12,11 @@ namespace {
 class SmoothFieldTest final : public StageTest<xcorr::stage::SmoothField> {
   bool concerns(const Case& c) const override { return is_fielded(c); }
   Problem problem(const Scenario& scenario) const override {
-    return {field_grid_of(scenario.test), scenario.test.left.height % 2 ? 0.4F : 0.9F,
-            has_explicit_places(scenario.test),
-            !has_explicit_places(scenario.test) && scenario.test.left.width % 2 == 0};
+    const Case& c = scenario.test;
+    Problem p{field_grid_of(c), c.left.height % 2 ? 0.4F : 0.9F, has_explicit_places(c)};
+    if (!p.explicit_places && c.left.width % 2 == 0)
+      p.bells = xcorr::FieldBells::before_pass(1 + c.left.height % 5, c.right.width % 2 == 0);
+    return p;
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     const Problem p = problem(scenario);
