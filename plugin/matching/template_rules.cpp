@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t max_label_bytes = 256;
 
 /// Of lists and names inside each other, and of anchors. libyaml takes time by the squares of both:
-/// of a file of 100 kB half a minute.
+/// 20,000 brackets 0.6 s, 40,000 2.4 s.
 constexpr int most_depth = 16, most_anchors = 4096;
 
 /// A document, as libyaml has read it.
