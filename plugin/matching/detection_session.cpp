@@ -16,7 +16,8 @@ constexpr double least_side = 4;
 bool can_be_followed(const xcorr::Box& box, xcorr::Size frame) {
   return box.width >= least_side && box.height >= least_side && box.x < frame.width &&
          box.y < frame.height && box.x + box.width > 0 && box.y + box.height > 0 &&
-         (box.width <= frame.width || box.height <= frame.height);
+         (box.width <= frame.width || box.height <= frame.height) &&
+         std::max(box.width, box.height) <= xcorr::most_box_side;
 }
 
 }  // namespace

@@ -201,7 +201,10 @@ std::string reason_of(GstMessage* message, const Watch& watch) {
   const bool none = error->domain == GST_PARSE_ERROR ||
                     (watch.refused && (is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
                                        is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)));
-  return none ? "there is no image in it" : error->message;
+  if (none) return "there is no image in it";
+  const bool broken = is(GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE);
+  return (broken ? "the image in it is broken, or not complete: " : "") +
+         std::string(error->message);
 }
 
 /// Says what the image is, where that says more than what its decoder did.

@@ -422,7 +422,8 @@ TEST_P(TrackerTest, RefusesWhatItCannotLookAt) {
   std::vector<FilterDetection> filter_detections;
   for (const Box& box :
        {Box{320, 10, 20, 20}, Box{10, -30, 20, 20}, Box{10, 10, 0.5, 20}, Box{10, 10, 20, -3},
-        Box{-10, -10, 400, 300}, Box{nan, 10, 20, 20}, Box{10, 10, infinity, 20}}) {
+        Box{-10, -10, 400, 300}, Box{nan, 10, 20, 20}, Box{10, 10, infinity, 20},
+        Box{10, 10, 2 * most_box_side, 20}, Box{10, 1 - 1e9, 20, 1e9}}) {
     const TargetBox both[] = {{1, {100, 70, 40, 30}}, {2, box}};
     EXPECT_EQ(tracker_->train(frame.view(), both).code(), Code::invalid_argument);
     EXPECT_EQ(tracker_->locate(frame.view(), both, filter_detections).code(),

@@ -19,6 +19,11 @@ RIM_OUTSIDE = base64.b64decode(
     'CgYODUFZVVYGDAMKAHR+DgYnTOoO+Q4OTQ0LvikU2gICBQOGbQsIAg4L4/Y8BQMOCgkMkwAIAAAAAAAAC7cFDAkCQw24VFYENQaT'
     'qAYKChyRBcuaApsKCwMFTAsAignfbwIHawcE')
 
+# And two targets side by side, whose filters then find both in one corner, one of them half as large.
+SAME_CORNER = bytes((0, 1, 1, 0, 19, 0, 3, 0, 0, 0, 0, 0, 5, 0, 0, 1,
+                     5, 0, 2, 0, 0, 40, 0, 40, 190, 0, 0, 88, 0, 40, 190, 1,
+                     5, 4, 0, 9, 18, 12, 14, 25, 0, 4, 6, 12, 14, 25, 0, 1))
+
 
 def pixels(channels=1, bits=8):
     """Rows of noise."""
@@ -300,6 +305,7 @@ def main():
                                 ('tracking', 40, 2000)):
         write(folder / target, noise(count, size))
     write(folder / 'frame', {'rim-outside': RIM_OUTSIDE})
+    write(folder / 'tracking', {'same-corner': SAME_CORNER})
     write_words(folder / 'image.dict',
                 [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
                  b'GIF89a', b'\x21\xff\x0bNETSCAPE2.0', b'\xff\xd8\xff', b'\xff\xc0', b'\xff\xc2',

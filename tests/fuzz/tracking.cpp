@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks on any peaks and any detections of filters, with settings, templates and gaps that change in
-// between; and assignments of any costs, compared with the best of all.
+// Tracks on any peaks and any detections of filters, with settings, templates and gaps that change
+// in between; and assignments of any costs, compared with the best of all.
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include <xcorr/follower.hpp>
@@ -60,6 +61,9 @@ void try_assignment(Bytes& bytes) {
 // ---- tracks ---------------------------------------------------------------------------------
 
 using Place = std::pair<double, double>;
+
+/// Of a template, with its size: a filter may find a smaller target in the corner of another one.
+using Claim = std::tuple<std::uint32_t, Place, int, int>;
 
 class Session {
  public:
@@ -146,7 +150,8 @@ class Session {
   }
 
   /// What filters find where they look.
-  std::vector<FilterDetection> filter_detections(Bytes& bytes, View view, const std::vector<TargetBox>& places) const {
+  std::vector<FilterDetection> filter_detections(Bytes& bytes, View view,
+                                                 const std::vector<TargetBox>& places) const {
     std::vector<FilterDetection> found;
     const std::vector<std::uint64_t> ids = follower_.ids();
     for (auto [id, box, _] : places) {
@@ -162,7 +167,12 @@ class Session {
         response = bytes.between(-2, 12) / 10.0;
         psr = bytes.between(0, 25);
       }
-      found.push_back({box, response, psr});
+      FilterDetection& detection = found.emplace_back(FilterDetection{box, response, psr});
+      if (view == View::any && bytes.flag()) {
+        for (double* share : {&detection.first_response, &detection.color_likeness,
+                              &detection.first_response_here, &detection.color_likeness_here})
+          *share = bytes.between(0, 10) / 10.0;
+      }
     }
     return found;
   }
@@ -195,7 +205,7 @@ class Session {
              const std::map<std::uint64_t, std::set<Place>>& filter_detections) {
     std::set<std::uint64_t> ids;
     std::map<std::uint32_t, int> count;
-    std::set<std::pair<std::uint32_t, Place>> claimed;
+    std::set<Claim> claimed;
     std::uint64_t newest = newest_;
     for (const Target& target : follower_.targets()) {
       const Peak& peak = target.peak;
@@ -218,7 +228,8 @@ class Session {
                     ? own != filter_detections.end() && own->second.contains(at)
                     : places[peak.template_index].contains(at),
                 "a detected target has a peak, or a filter_detection of its own");
-        require(claimed.insert({peak.template_index, at}).second, "a peak is of one target");
+        require(claimed.insert({peak.template_index, at, peak.width, peak.height}).second,
+                "a peak is of one target");
       }
     }
     known_.clear();
@@ -228,12 +239,15 @@ class Session {
   }
 
   void check_training_samples() const {
+    const std::vector<Target> targets = follower_.targets();
     std::set<std::uint64_t> taught;
     for (const auto& [id, box, _] : follower_.training_samples()) {
       require(taught.insert(id).second, "a filter is taught once");
-      const auto known = known_.find(id);
-      require(known != known_.end() && known->second == Place(box.x, box.y),
-              "what is taught is a target, where it is");
+      const auto target = std::ranges::find(targets, id, &Target::id);
+      require(target != targets.end(), "what is taught is a target");
+      // What resembles the first view too little is followed, and learnt, unseen.
+      require(target->lost || Place(target->peak.x, target->peak.y) == Place(box.x, box.y),
+              "where it is");
       require(std::isfinite(box.width) && box.width >= 1 && box.height >= 1, "and has a size");
     }
   }
@@ -248,8 +262,7 @@ class Session {
     for (const TemplatePlace& expected : follower_.expectations(frame_ + 1)) {
       require(expected.template_index < templates_, "what is expected is of a template");
       require(expected.reach >= 0 && std::isfinite(expected.reach), "windows have a size");
-      require(std::isfinite(expected.x) && std::isfinite(expected.y),
-              "expected places are finite");
+      require(std::isfinite(expected.x) && std::isfinite(expected.y), "expected places are finite");
     }
     for (const TemplatePlace& update : follower_.template_updates())
       require(update.template_index < templates_, "what is updated is a template");

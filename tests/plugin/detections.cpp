@@ -176,6 +176,9 @@ ELEMENT_TEST(bad_detections) {
                                          {20, 20, 3, 3, "car"},
                                          {0, 0, 100000, 100000, "car"},
                                          {0, 0, -1, -1, "car"},
+                                         {20, 20, -1, 30, "car"},
+                                         {20, 20, std::numeric_limits<int>::max(), 30, "car"},
+                                         {20, 20, 30, std::numeric_limits<int>::max(), "car"},
                                          {150, 100, width, height, "car", 0.1},
                                          {200, 100, width, height, "car", nan}})
       all.push_back(bad);

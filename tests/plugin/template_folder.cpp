@@ -187,8 +187,13 @@ ELEMENT_TEST(bad_files_leave_what_there_was) {
 }
 
 ELEMENT_TEST(texts_that_are_no_rules) {
-  const std::pair<const char*, const char*> texts[] = {
+  std::string anchors;
+  for (int i = 0; i < 5000; ++i) anchors += "- &a" + std::to_string(i) + " x\n";
+  const std::pair<std::string, const char*> texts[] = {
       {"a: [", "line 2: "},
+      // libyaml takes time by the squares of these.
+      {"a: " + std::string(100000, '['), "line 1: lists or names are too deep inside each other"},
+      {anchors, "line 4097: there are too many anchors"},
       {"a: {label: \"\\x\"}", "line 1: "},
       {"- a\n", "line 1: there must be names of templates"},
       {"a: 0.9\n", "line 1: there must be settings of a template"},

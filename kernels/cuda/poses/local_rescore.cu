@@ -4,6 +4,7 @@
 // image is cut into strips of rows, a block a strip, which adds its sums to those of the try; the
 // last block computes the scores.
 #include "cuda/common/resident.cuh"
+#include "cuda/common/shared_budget.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/poses/rescoring.cuh"
 
@@ -11,6 +12,14 @@ namespace xcorr::cuda {
 namespace {
 
 using u64 = unsigned long long;
+
+/// What a block has besides a strip.
+template <int planes>
+struct Own {
+  typename Rescoring<planes>::Sums sums;
+  typename Rescoring<planes>::Totals all;
+  RescoredTry rescored;  ///< in registers it would leave too few
+};
 
 /// How images are cut into strips.
 template <int planes>
@@ -22,11 +31,15 @@ struct Cut {
   static constexpr int fewest_rows = 4;  ///< lower ones read more of the frame than they share
 
   static Cut of(Size most) {
-    constexpr std::size_t budget = (47 - planes) * 1024;  // the rest is for the planes' sums
     const int words = ceil_div(most.width, 4);
     int rows = most.height;
-    while (rows > 1 && Rescoring<planes>::bytes(words, rows) > budget) --rows;
+    while (rows > 1 && Rescoring<planes>::bytes(words, rows) > dynamic_budget<Own<planes>>())
+      --rows;
     return {rows, most.height, words};
+  }
+  /// Even of one row.
+  static bool fits(Size most) {
+    return Rescoring<planes>::bytes(ceil_div(most.width, 4), 1) <= dynamic_budget<Own<planes>>();
   }
   std::size_t bytes() const { return Rescoring<planes>::bytes(words, most_rows); }
   /// The strips of an image, so that those of all tries are about as many as blocks: a block alone
@@ -46,9 +59,8 @@ __global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(2,
   using OfPlanes = Rescoring<planes>;
   constexpr int sum_count = OfPlanes::sum_count;
   static_assert(sum_count <= OfPlanes::threads, "a thread a sum");
-  __shared__ typename OfPlanes::Sums sums;
-  __shared__ typename OfPlanes::Totals all;
-  __shared__ RescoredTry rescored;  // in registers it would leave too few
+  __shared__ Own<planes> own;
+  auto& [sums, all, rescored] = own;
   wait_for_previous();
   const int tries = p.tries(), count = *b.candidate_count * tries;
   const int most_strips = cut.strips(count, gridDim.x);
@@ -101,8 +113,8 @@ Status launch(const stage::LocalRescore::Problem& p, const Device& device,
 
 /// Of one row at least the strip must fit, and its sums into 32 bits. Edges are not made here.
 bool supports(const stage::LocalRescore::Problem& p, const Device&) {
-  return (p.planes == 1 || p.planes == color_planes) &&
-         Rescoring<1>::bytes(ceil_div(p.most.width, 4), 1) <= 48 * 1024;
+  return p.planes == 1 ? Cut<1>::fits(p.most)
+                       : p.planes == color_planes && Cut<color_planes>::fits(p.most);
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/shared_budget.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/common/rows.hpp"
@@ -19,7 +20,6 @@ namespace {
 constexpr int across = 2 * stage::LocalRescore::reach + 1, places = across * across;
 /// Two warps a row of places, which share its pixels.
 constexpr int shares = 2, warps = shares * across, threads = 32 * warps;
-constexpr int budget = 46 * 1024;  ///< of shared memory for a strip
 
 /// Of 16 bits sums are integers.
 template <class T>
@@ -33,6 +33,13 @@ struct Sums {
 };
 constexpr int sum_count = 3 + 3 * across;
 
+/// What a block has besides a strip.
+template <class T>
+struct Own {
+  Sum<T> sums[warps][sum_count];
+  RescoredPlace tried[places];
+};
+
 /// A strip of an image, its mask after it, both in shared memory.
 template <class T>
 struct Strip {
@@ -41,8 +48,8 @@ struct Strip {
   int width, rows;
 
   static int rows_of(Size most) {
-    constexpr int high = 16;
-    return std::clamp(budget / (most.width * static_cast<int>(sizeof(T) + 1)), 0, high);
+    constexpr int high = 16, budget = dynamic_budget<Own<T>>();
+    return std::min(budget / (most.width * static_cast<int>(sizeof(T) + 1)), high);
   }
 };
 
@@ -118,8 +125,8 @@ template <class T>
 __global__ void __launch_bounds__(threads, 1)
     local_rescore_u16_f32(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b,
                           bool minimum, int most_rows) {
-  __shared__ Sum<T> all[warps][sum_count];
-  __shared__ RescoredPlace tried[places];
+  __shared__ Own<T> own;
+  auto& tried = own.tried;
   const int tries = p.tries(), count = *b.candidate_count * tries;
   for (int index = blockIdx.x; index < count; index += gridDim.x) {
     const stage::LocalRescore::Try one =
@@ -145,11 +152,11 @@ __global__ void __launch_bounds__(threads, 1)
               strip, sums);
       __syncthreads();
     }
-    add_up(sums, all[threadIdx.x / 32]);
+    add_up(sums, own.sums[threadIdx.x / 32]);
     __syncthreads();
     if (threadIdx.x < places) {
       const int x = left + threadIdx.x % across, y = top + threadIdx.x / across;
-      const WindowTerms<TermOf<T>> terms = terms_of<T>(all, threadIdx.x);
+      const WindowTerms<TermOf<T>> terms = terms_of<T>(own.sums, threadIdx.x);
       const bool inside = terms.n > 0 && x >= 0 && y >= 0 && x <= p.frame.width - map.width &&
                           y <= p.frame.height - map.height &&
                           p.admits(terms.n, terms.left_sum, terms.left_squares);

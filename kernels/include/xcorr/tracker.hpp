@@ -22,6 +22,9 @@ struct Box {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+/// The longest side of a target's box.
+inline constexpr double most_box_side = 1 << 20;
+
 /// The caller's number of a target, and where it is or was.
 struct TargetBox {
   std::uint64_t target;
@@ -70,9 +73,9 @@ class XCORR_API Tracker {
   /// host or device memory. A new target gets a filter; for others only the area of the box counts.
   /// Boxes may be partly outside the frame, whose edge pixels are then repeated. The filter of a
   /// target without texture finds it nowhere. Errors: invalid_argument for a box that does not
-  /// overlap the frame, is smaller than a pixel or larger than the frame in both directions, for a
-  /// box or an angle that is not finite, and for a target that is given twice; no filter is changed
-  /// then. out_of_memory, device_error.
+  /// overlap the frame, is smaller than a pixel, larger than the frame in both directions or has a
+  /// side of more than most_box_side, for a box or an angle that is not finite, and for a target
+  /// that is given twice; no filter is changed then. out_of_memory, device_error.
   Status train(const MatrixView& frame, std::span<const TargetBox> targets);
 
   /// Searches for each target around the middle of its box, up to half the box's size or a little

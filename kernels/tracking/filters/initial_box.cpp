@@ -72,6 +72,7 @@ bool is_sound(const Box& box, Size frame) {
   const bool finite = std::isfinite(box.x) && std::isfinite(box.y) && std::isfinite(box.width) &&
                       std::isfinite(box.height);
   return finite && box.width >= 1 && box.height >= 1 &&
+         std::max(box.width, box.height) <= most_box_side &&
          (box.width <= frame.width || box.height <= frame.height) && box.x < frame.width &&
          box.y < frame.height && box.x + box.width > 0 && box.y + box.height > 0;
 }
