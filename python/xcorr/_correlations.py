@@ -22,7 +22,8 @@ Boundary = Literal["fill", "wrap", "circular", "symm", "symmetric"]
 How = Literal["auto", "direct", "fft"]
 _MODES, _HOWS = ("full", "valid", "same"), ("auto", "direct", "fft")
 #: SciPy's names, and `numpy.pad`'s.
-_BOUNDARIES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric", "symmetric": "symmetric"}
+_BOUNDARIES: dict[str, Any] = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric",
+                               "symmetric": "symmetric"}
 
 #: x, y, width, height: of shifts of the second array over the first.
 Shifts = tuple[int, int, int, int]
