@@ -406,6 +406,15 @@ def test_as_a_program_in_a_pipe(folder):
     assert len(done.stdout.splitlines()) == 2 and "Traceback" not in done.stderr and "Broken" not in done.stderr
 
 
+def test_an_image_that_comes_by_a_pipe(folder):
+    done = subprocess.run(f"cat first.png | {shlex.quote(sys.executable)} -m xcorr find - --device cpu -t part.tga -f csv",
+                          shell=True, cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
+    by_name = subprocess.run([sys.executable, "-m", "xcorr", "find", "first.png", "--device", "cpu", "-t", "part.tga",
+                              "-f", "csv"], cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
+    assert ([line.split(",")[1:] for line in done.stdout.splitlines()]
+            == [line.split(",")[1:] for line in by_name.stdout.splitlines()] != [])
+
+
 def test_the_page_has_every_command_and_its_transcript(tmp_path):
     from xcorr.command.main import parser
     source = pathlib.Path(__file__).parents[2]
