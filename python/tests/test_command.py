@@ -407,12 +407,11 @@ def test_as_a_program_in_a_pipe(folder):
 
 
 def test_an_image_that_comes_by_a_pipe(folder):
-    done = subprocess.run(f"cat first.png | {shlex.quote(sys.executable)} -m xcorr find - --device cpu -t part.tga -f csv",
-                          shell=True, cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
-    by_name = subprocess.run([sys.executable, "-m", "xcorr", "find", "first.png", "--device", "cpu", "-t", "part.tga",
-                              "-f", "csv"], cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
-    assert ([line.split(",")[1:] for line in done.stdout.splitlines()]
-            == [line.split(",")[1:] for line in by_name.stdout.splitlines()] != [])
+    program = f"{shlex.quote(sys.executable)} -m xcorr find --device cpu -t part.tga -f csv"
+    by_pipe, by_name = ([line.split(",")[1:] for line in subprocess.run(
+        words, shell=True, cwd=folder, text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()]
+        for words in (f"cat first.png | {program} -", f"{program} first.png"))
+    assert by_pipe == by_name and len(by_name) > 1
 
 
 def test_the_page_has_every_command_and_its_transcript(tmp_path):

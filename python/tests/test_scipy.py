@@ -9,7 +9,8 @@ import scipy.signal
 import xcorr
 from conftest import noise
 
-SHAPES = [((20, 31), (6, 5)), ((7, 8), (7, 8)), ((3, 4), (9, 8)), ((1, 9), (1, 4)), ((1, 1), (1, 1)), ((120, 100), (50, 60))]
+SHAPES = [((20, 31), (6, 5)), ((7, 8), (7, 8)), ((3, 4), (9, 8)), ((1, 9), (1, 4)), ((1, 1), (1, 1)),
+          ((120, 100), (50, 60))]
 FUNCTIONS = ["correlate2d", "convolve2d"]
 
 
@@ -151,3 +152,14 @@ def test_sums_that_are_almost_too_large(method, type_, largest):
     # Those that are too large are infinite, as the definition's.
     too_large = xcorr.correlate2d(a * a.dtype.type(largest), b * b.dtype.type(largest), method=method)
     assert numpy.isposinf(too_large[sums > 1]).all() and numpy.isneginf(too_large[sums < -1]).all()
+
+
+@pytest.mark.parametrize("type_", ["f4", "f8"])
+def test_what_is_too_large_leaves_other_sums_as_they_are(type_):
+    a, b = (numbers(shape, type_, seed) for seed, shape in enumerate([(40, 50), (6, 5)]))
+    b += 1
+    expected = xcorr.correlate2d(a, b, "valid")
+    a[0, 0] = numpy.finfo(type_).max
+    sums = xcorr.correlate2d(a, b * b.dtype.type(8), "valid") / 8
+    assert numpy.isposinf(sums[0, 0])
+    numpy.testing.assert_allclose(sums.flat[1:], expected.flat[1:], rtol=1e-6 if type_ == "f4" else 1e-13)

@@ -155,7 +155,9 @@ def _real(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
         a, b = (array.astype(code, copy=False) for array in (a, b))
         if is_finite(a) and is_finite(b):
             sums = _run(Host(), a, b, shifts, how)
-            return sums if is_finite(sums) else _scaled(a, b, shifts, how)
+            if not is_finite(sums):
+                np.copyto(sums, _scaled(a, b, shifts, how), where=~np.isfinite(sums))
+            return sums
         return _not_finite(a, b, shifts, how)
     a, b = (array.view("u1") if array.dtype == bool else array for array in (a, b))
     if a.dtype == b.dtype and a.dtype.str[1:] in ("u1", "u2") and min(a.size, b.size) <= 2 ** 21:
@@ -194,7 +196,8 @@ def _numbers(array: Any, name: str) -> np.ndarray:
 
 
 def _check(shape1: tuple[int, ...], shape2: tuple[int, ...], mode: str, boundary: str, method: str) -> None:
-    for what, given, known in (("mode", mode, _MODES), ("boundary", boundary, tuple(_BOUNDARIES)), ("method", method, _HOWS)):
+    for what, given, known in (("mode", mode, _MODES), ("boundary", boundary, tuple(_BOUNDARIES)),
+                               ("method", method, _HOWS)):
         if given not in known:
             raise ValueError(f"no such {what}: {given!r}; there are {', '.join(map(repr, known))}")
     for name, shape in (("in1", shape1), ("in2", shape2)):

@@ -68,4 +68,5 @@ def largest(array: np.ndarray) -> int:
 def exponent(*arrays: np.ndarray) -> int:
     """That of the power of two which makes their largest element less than 1: to divide by it is exact, and squares and
     sums of what is divided neither overflow nor vanish."""
-    return max(math.frexp(max(float(np.abs(array).max()) for array in arrays))[1], -1000)  # whose inverse is a double, too
+    greatest = max(float(np.abs(array).max()) for array in arrays)
+    return max(math.frexp(greatest)[1], -1000)  # whose inverse is a double, too
