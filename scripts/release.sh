@@ -92,7 +92,7 @@ inside() {
   done
   # shellcheck disable=SC2016  # the inner shell has the arguments
   unshare --mount --propagation private sh -c '
-    mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" env -i "$@" bash -eux -s
+    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" env -i "$@" bash -eux -s
   ' "$1" "${set[@]}"
 }
 

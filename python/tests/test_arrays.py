@@ -42,6 +42,13 @@ def test_layouts(dtype, view):
                                      xcorr.correlate2d(image.copy(order="C"), template.copy(order="C")))
 
 
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_one_row_of_what_is_upside_down(dtype):
+    """NumPy calls it contiguous, though its rows lie backwards."""
+    row = noise((60, 80), 1, dtype)[::-1][:1]
+    numpy.testing.assert_array_equal(xcorr.match_template(row, row[:, 5:12]), plain(row, row[:, 5:12]))
+
+
 def test_read_only_arrays_are_read(frame):
     expected = plain(frame, frame[10:20, 10:20])
     frame.flags.writeable = False

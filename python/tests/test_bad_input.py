@@ -5,6 +5,7 @@ import pathlib
 import re
 
 import numpy
+import PIL.Image
 import pytest
 
 import xcorr
@@ -45,6 +46,7 @@ NO_IMAGE = (ValueError, r"{name} must have two( or three)? dimensions.*; it has 
 
 #: What is given, and what is said of it.
 BAD = {
+    "indices": (PIL.Image.fromarray(IMAGE).convert("P"), TypeError, "{name} is .* indices into a palette; convert"),
     "a file's name": ("photograph.png", *NO_ARRAY),
     "a path": (pathlib.PurePosixPath("photograph.png"), *NO_ARRAY),
     "a mapping": ({"pixels": 3}, *NO_ARRAY),
@@ -73,6 +75,18 @@ def test_what_is_no_image(taker, given):
     with pytest.raises(error, match=text) as raised:
         call(bad)
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
+
+
+@pytest.mark.parametrize("taker", [taker for taker in TAKERS if taker != "FieldMatcher"])  # which may get one later
+def test_nothing_is_what_opencv_reads_of_a_missing_file(taker):
+    name, call = TAKERS[taker]
+    with pytest.raises(TypeError, match=f"{name} is None, which is what cv2.imread returns"):
+        call(None)
+
+
+def test_devices_have_names():
+    with pytest.raises(ValueError, match="no such device: 3; there are 'cpu'"):
+        xcorr.match_template(IMAGE, PART, device=3)
 
 
 #: What looks odd and is an image nevertheless.

@@ -406,6 +406,14 @@ def test_as_a_program_in_a_pipe(folder):
     assert len(done.stdout.splitlines()) == 2 and "Traceback" not in done.stderr and "Broken" not in done.stderr
 
 
+def test_an_image_that_comes_by_a_pipe(folder):
+    program = f"{shlex.quote(sys.executable)} -m xcorr find --device cpu -t part.tga -f csv"
+    by_pipe, by_name = ([line.split(",")[1:] for line in subprocess.run(
+        words, shell=True, cwd=folder, text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()]
+        for words in (f"cat first.png | {program} -", f"{program} first.png"))
+    assert by_pipe == by_name and len(by_name) > 1
+
+
 def test_the_page_has_every_command_and_its_transcript(tmp_path):
     from xcorr.command.main import parser
     source = pathlib.Path(__file__).parents[2]

@@ -34,6 +34,19 @@ def test_photographs_as_scikit_image(photograph, dtype, pad_input, size):
     numpy.testing.assert_allclose(result, expected, atol=2e-3 if dtype == "f4" else 1e-6)
 
 
+def of_ramps(lines, widths, _, __):
+    lines[:widths[0]], lines[-widths[1]:] = 3.7, 9.2
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap", "mean", "median", "minimum", "maximum",
+                                  "linear_ramp", of_ramps])
+def test_all_paddings_as_scikit_image(mode):
+    image = noise((60, 80), 1)
+    result, expected = (match(image, image[10:22, 20:36], True, mode)
+                        for match in (xcorr.match_template, skimage.feature.match_template))
+    numpy.testing.assert_allclose(result, expected, atol=1e-6)
+
+
 def test_bright_squares_in_noise_are_found():
     image = noise((400, 400), 3, "f4") * numpy.float32(0.2)
     target = numpy.tri(20, dtype="f4") + numpy.tri(20, dtype="f4")[::-1]
@@ -103,13 +116,10 @@ def test_photographs_as_opencv(photograph, dtype, method, size):
     assert error.max() < (2e-4 if method % 2 else 1e-5) * cv2.matchTemplate(image, templ, cv2.TM_CCORR).max()
 
 
-@pytest.mark.parametrize("dtype", ["u1", "u2"])
-@pytest.mark.parametrize("method", CV2_METHODS)
-def test_sums_of_integers_are_exact(method, dtype):
-    image, templ = noise((40, 50), 5, dtype), noise((9, 7), 6, dtype)
-    result = xcorr.matchTemplate(image, templ, method).astype("f8")
-    windows = numpy.lib.stride_tricks.sliding_window_view(image.astype("f8"), templ.shape)
-    t = templ.astype("f8")
+def by_definition(image, templ, method):
+    """In extended precision."""
+    windows = numpy.lib.stride_tricks.sliding_window_view(image.astype("g"), templ.shape)
+    t = templ.astype("g")
     if method in (cv2.TM_CCOEFF, cv2.TM_CCOEFF_NORMED):
         t = t - t.mean()
         windows = windows - windows.mean(axis=(2, 3), keepdims=True)
@@ -118,8 +128,46 @@ def test_sums_of_integers_are_exact(method, dtype):
         sums = ((windows - t) ** 2).sum(axis=(2, 3))
     else:
         sums = (windows * t).sum(axis=(2, 3))
-    expected = sums / numpy.sqrt(squares) if method % 2 else sums
+    return numpy.minimum(sums / numpy.sqrt(squares), 1) if method % 2 else sums
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("method", CV2_METHODS)
+def test_sums_of_integers_are_exact(method, dtype):
+    image, templ = noise((40, 50), 5, dtype), noise((9, 7), 6, dtype)
+    result = xcorr.matchTemplate(image, templ, method).astype("f8")
+    expected = by_definition(image, templ, method)
     numpy.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-7 * numpy.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("method", CV2_METHODS)
+def test_integers_up_to_the_ends_of_their_range(method, dtype):
+    ends = numpy.iinfo(dtype)
+    image = numpy.random.default_rng(7).integers(ends.min, ends.max, (40, 50), dtype, endpoint=True)
+    templ = image[5:14, 7:19]
+    expected = by_definition(image, templ, method)
+    result = xcorr.match_template(image, templ, method=method)
+    numpy.testing.assert_allclose(result, expected.astype("f8"), rtol=0, atol=1e-14 * float(numpy.abs(expected).max()))
+
+
+def test_what_is_common_to_large_integers_hides_nothing():
+    image = noise((40, 50), 8)
+    expected = xcorr.match_template(image, image[5:14, 7:19])
+    for dtype, common in (("u8", 2 ** 63), ("i8", -2 ** 62)):
+        large = image.astype(dtype) + numpy.array(common, dtype)
+        numpy.testing.assert_allclose(xcorr.match_template(large, large[5:14, 7:19]), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [2.0 ** 1000, 2.0 ** 500, 2.0 ** -500, 2.0 ** -1060])
+@pytest.mark.parametrize("method", CV2_METHODS)
+def test_floats_of_any_size(method, size):
+    image = noise((40, 50), 9).astype("f8")
+    templ = image[5:14, 7:19]
+    expected = xcorr.match_template(image, templ, method=method)
+    with numpy.errstate(over="ignore"):
+        result = xcorr.match_template(image * size, templ * size, method=method)
+        numpy.testing.assert_array_equal(result, expected if method % 2 else expected * size * size)
 
 
 def test_methods_have_opencvs_numbers_and_names():

@@ -9,7 +9,8 @@ import scipy.signal
 import xcorr
 from conftest import noise
 
-SHAPES = [((20, 31), (6, 5)), ((7, 8), (7, 8)), ((3, 4), (9, 8)), ((1, 9), (1, 4)), ((120, 100), (50, 60))]
+SHAPES = [((20, 31), (6, 5)), ((7, 8), (7, 8)), ((3, 4), (9, 8)), ((1, 9), (1, 4)), ((1, 1), (1, 1)),
+          ((120, 100), (50, 60))]
 FUNCTIONS = ["correlate2d", "convolve2d"]
 
 
@@ -70,7 +71,8 @@ def test_types(function, method, mode, types, shapes):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])
-@pytest.mark.parametrize("outside", [{"boundary": "wrap"}, {"boundary": "symm"}, {"fillvalue": 3},
+@pytest.mark.parametrize("outside", [{"boundary": "wrap"}, {"boundary": "symm"}, {"boundary": "circular"},
+                                     {"boundary": "symmetric"}, {"fillvalue": 3},
                                      {"fillvalue": [2.5]}, {"boundary": "fill", "fillvalue": -1.5}])
 @pytest.mark.parametrize("dtype", ["f8", "i8", "c16"])
 @pytest.mark.parametrize("shapes", SHAPES[:-1])
@@ -137,3 +139,27 @@ def test_what_is_not_finite_reaches_what_it_is_part_of(size):
     b[1, 1] = numpy.inf
     result, expected = both("correlate2d", a, b, "valid")
     numpy.testing.assert_array_equal(numpy.isnan(result), numpy.isnan(expected))
+
+
+@pytest.mark.parametrize("method", ["auto", "direct", "fft"])
+@pytest.mark.parametrize("type_, largest", [("f4", 2.0 ** 120), ("f8", 2.0 ** 1000)])
+def test_sums_that_are_almost_too_large(method, type_, largest):
+    a, b = (numbers(shape, type_, seed) for seed, shape in enumerate([(90, 80), (60, 70)]))
+    sums = xcorr.correlate2d(a, b, method=method)
+    error = {"f4": 1e-4, "f8": 1e-12}[type_]
+    numpy.testing.assert_allclose(xcorr.correlate2d(a * a.dtype.type(largest), b, method=method) / largest, sums,
+                                  rtol=0, atol=error)
+    # Those that are too large are infinite, as the definition's.
+    too_large = xcorr.correlate2d(a * a.dtype.type(largest), b * b.dtype.type(largest), method=method)
+    assert numpy.isposinf(too_large[sums > 1]).all() and numpy.isneginf(too_large[sums < -1]).all()
+
+
+@pytest.mark.parametrize("type_", ["f4", "f8"])
+def test_what_is_too_large_leaves_other_sums_as_they_are(type_):
+    a, b = (numbers(shape, type_, seed) for seed, shape in enumerate([(40, 50), (6, 5)]))
+    b += 1
+    expected = xcorr.correlate2d(a, b, "valid")
+    a[0, 0] = numpy.finfo(type_).max
+    sums = xcorr.correlate2d(a, b * b.dtype.type(8), "valid") / 8
+    assert numpy.isposinf(sums[0, 0])
+    numpy.testing.assert_allclose(sums.flat[1:], expected.flat[1:], rtol=1e-6 if type_ == "f4" else 1e-13)

@@ -24,51 +24,15 @@ from typing import Any, ContextManager, Iterable, Sequence
 import numpy as np
 
 from . import _devices, _xcorr
-
-#: Codes of the types of elements, by what they are for.
-MATCHED = ("u1", "u2", "f4")
-MASKS = ("u1", "b1")
-CORRELATED = ("u1", "u2", "i4", "f4", "f8")
+from ._elements import check_type, rows_are_dense
 
 #: CUDA's handle of the default stream: with 0 the library would use one of its own.
 _DEFAULT_STREAM = 1
 _DLPACK_GPU = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
-def check_type(code: str, taken: Iterable[str], name: str) -> None:
-    """Raise TypeError unless the code is one of those that are taken."""
-    if code in taken:
-        return
-    *first, last = (str(np.dtype(each)) for each in taken)
-    types = f"{', '.join(first)} or {last}" if first else last
-    try:
-        given = str(np.dtype(code))
-    except TypeError:
-        given = code
-    raise TypeError(f"{name} has elements of type {given}; {types} is taken, so convert it first")
-
-
-def check_alike(one: _xcorr.Image, its_name: str, other: _xcorr.Image, others_name: str) -> None:
-    """Raise TypeError unless two images have elements of one type."""
-    if one.type != other.type:
-        raise TypeError(f"{its_name} and {others_name} have different types of elements: {np.dtype(one.type)}, "
-                        f"{np.dtype(other.type)}")
-
-
-def _rows_are_dense(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Whether the library reads such rows where they are; strides in bytes."""
-    element = item
-    if len(shape) == 3:
-        if strides[2] != item:
-            return False
-        element *= shape[2]
-    if len(shape) not in (2, 3) or strides[1] != element:
-        return False
-    return strides[0] >= element * shape[1]
-
-
 def _check_target(shape: Sequence[int], strides: Sequence[int], item: int) -> None:
-    if len(shape) == 2 and shape[0] * shape[1] > 1 and not _rows_are_dense(shape, strides, item):
+    if len(shape) == 2 and shape[0] * shape[1] > 1 and not rows_are_dense(shape, strides, item):
         raise ValueError("the elements of a row of out must be adjacent")
 
 
@@ -184,7 +148,7 @@ class Torch(_Gpu):
         code = self._codes.get(array.dtype, str(array.dtype))
         check_type(code, taken, name)
         shape, strides = tuple(array.shape), self._strides(array)
-        if not _rows_are_dense(shape, strides, array.element_size()):
+        if not rows_are_dense(shape, strides, array.element_size()):
             array = array.contiguous()
             strides = self._strides(array)
         return _xcorr.Image(array, array.data_ptr(), shape, strides[0] if strides else 0, code, self.ordinal, name,
@@ -232,8 +196,8 @@ class CuPy(_Gpu):
         code = _code_of(array.dtype)
         check_type(code, taken, name)
         shape, strides = array.shape, array.strides
-        if not _rows_are_dense(shape, strides, array.itemsize):
-            array = self._cupy.ascontiguousarray(array)
+        if not rows_are_dense(shape, strides, array.itemsize):
+            array = array.copy(order="C")  # that of one row, too, which CuPy calls contiguous whatever its strides
             data, strides = array.data, array.strides
         return _xcorr.Image(array, data.ptr, shape, strides[0] if strides else 0, code, self.ordinal, name, colours)
 
@@ -282,7 +246,7 @@ class OtherGpu(Host):
         strides = interface.get("strides")
         if strides is None:
             strides = tuple(item * int(np.prod(shape[axis + 1:])) for axis in range(len(shape)))
-        if not _rows_are_dense(shape, strides, item):
+        if not rows_are_dense(shape, strides, item):
             raise ValueError(f"{name} has rows whose elements are not adjacent; make a dense copy")
         return _xcorr.Image(array, interface["data"][0], shape, strides[0], code, self.device.ordinal, name, colours)
 
@@ -337,6 +301,10 @@ def host_array(array: Any, name: str = "an array") -> np.ndarray:
     """As an array of NumPy's in host memory, without a copy if it is there."""
     if type(array) is np.ndarray:
         return array
+    if array is None:
+        raise TypeError(f"{name} is None, which is what cv2.imread returns for a file that it cannot read")
+    if getattr(array, "mode", None) in ("P", "PA"):
+        raise TypeError(f"{name} is an image of indices into a palette; convert('L') makes gray of it")
     kind = kind_of(array)
     if kind is Torch:
         array = array.detach().cpu()
@@ -362,25 +330,13 @@ def host_array(array: Any, name: str = "an array") -> np.ndarray:
     return made
 
 
-def is_finite(array: np.ndarray) -> bool:
-    """The sum tells of most arrays."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
-
-
-def finite(array: np.ndarray) -> np.ndarray:
-    """With 0 in place of what is not."""
-    if array.dtype.kind != "f" or is_finite(array):
-        return array
-    return np.where(np.isfinite(array), array, array.dtype.type(0))
-
-
 def host_image(array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Image:
     """Of an array in host memory."""
     array = host_array(array, name)
     check_type(array.dtype.str[1:], taken, name)
     dense = (array.flags.c_contiguous if colours == "planes"
-             else _rows_are_dense(array.shape, array.strides, array.itemsize))
+             else rows_are_dense(array.shape, array.strides, array.itemsize))
     if not array.dtype.isnative or not dense:
-        array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
+        # NumPy calls an array of one row or element contiguous whatever its strides are; a copy has those that it must.
+        array = np.array(array, array.dtype.newbyteorder("="), order="C")
     return _xcorr.Image(array, name, colours)

@@ -13,13 +13,17 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _xcorr
-from ._arrays import CORRELATED, Host, check_alike, host_array, is_finite, kind_of, place_of
+from ._arrays import Host, host_array, kind_of, place_of
+from ._elements import CORRELATED, check_alike, exponent, is_finite, largest
 from ._typing import overload
 
 Mode = Literal["full", "valid", "same"]
-Boundary = Literal["fill", "wrap", "symm"]
+Boundary = Literal["fill", "wrap", "circular", "symm", "symmetric"]
 How = Literal["auto", "direct", "fft"]
-_MODES, _BOUNDARIES, _HOWS = ("full", "valid", "same"), ("fill", "wrap", "symm"), ("auto", "direct", "fft")
+_MODES, _HOWS = ("full", "valid", "same"), ("auto", "direct", "fft")
+#: SciPy's names, and `numpy.pad`'s.
+_BOUNDARIES: dict[str, Any] = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric",
+                               "symmetric": "symmetric"}
 
 #: x, y, width, height: of shifts of the second array over the first.
 Shifts = tuple[int, int, int, int]
@@ -55,10 +59,6 @@ def _kernel(shape1: Any, shape2: Any, type_: str, shifts: Shifts, how: str) -> s
 
 
 # ---- in host memory ---------------------------------------------------------------------------------
-
-
-def _largest(array: np.ndarray) -> int:
-    return max(abs(int(array.min())), abs(int(array.max())))
 
 
 def _energy(array: np.ndarray) -> float:
@@ -101,13 +101,13 @@ def _integers(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndar
     """Exactly, or modulo 2^64."""
     of_type = np.dtype("u8") if np.result_type(a, b) == np.uint64 else np.dtype("i8")
     overlap = min(a.shape[0], b.shape[0]) * min(a.shape[1], b.shape[1])
-    largest = _largest(a), _largest(b)
-    if largest[0] * largest[1] * overlap < _EXACT:
+    sizes = largest(a), largest(b)
+    if sizes[0] * sizes[1] * overlap < _EXACT:
         x = a.astype("f8")
         by_fft = _kernel(a.shape, b.shape, "f8", shifts, how) == "fft_double"
-        sums = _rounded(x, b.astype("i8"), largest[1].bit_length(), shifts) if by_fft else None
+        sums = _rounded(x, b.astype("i8"), sizes[1].bit_length(), shifts) if by_fft else None
         return (_run(Host(), x, b.astype("f8"), shifts, "direct") if sums is None else sums).astype(of_type, copy=False)
-    if max(largest) < 2 ** _PIECE:
+    if max(sizes) < 2 ** _PIECE:
         return _run(Host(), a.astype("i4"), b.astype("i4"), shifts, "direct").view(of_type)
     total = np.zeros((shifts[3], shifts[2]), "u8")
     pieces = _pieces(a), _pieces(b)
@@ -140,13 +140,24 @@ def _not_finite(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.nd
     return sums
 
 
+def _scaled(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
+    """Of floats so large that what an FFT adds up on its way overflows, where the sums themselves may not."""
+    powers = exponent(a), exponent(b)
+    sums = _run(Host(), np.ldexp(a, -powers[0]), np.ldexp(b, -powers[1]), shifts, how)
+    with np.errstate(over="ignore"):
+        return np.ldexp(sums, sum(powers))
+
+
 def _real(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
     common = np.result_type(a, b)
     if common.kind == "f":
         code = "f4" if common.itemsize <= 4 else "f8"
         a, b = (array.astype(code, copy=False) for array in (a, b))
         if is_finite(a) and is_finite(b):
-            return _run(Host(), a, b, shifts, how)
+            sums = _run(Host(), a, b, shifts, how)
+            if not is_finite(sums):
+                np.copyto(sums, _scaled(a, b, shifts, how), where=~np.isfinite(sums))
+            return sums
         return _not_finite(a, b, shifts, how)
     a, b = (array.view("u1") if array.dtype == bool else array for array in (a, b))
     if a.dtype == b.dtype and a.dtype.str[1:] in ("u1", "u2") and min(a.size, b.size) <= 2 ** 21:
@@ -185,7 +196,8 @@ def _numbers(array: Any, name: str) -> np.ndarray:
 
 
 def _check(shape1: tuple[int, ...], shape2: tuple[int, ...], mode: str, boundary: str, method: str) -> None:
-    for what, given, known in (("mode", mode, _MODES), ("boundary", boundary, _BOUNDARIES), ("method", method, _HOWS)):
+    for what, given, known in (("mode", mode, _MODES), ("boundary", boundary, tuple(_BOUNDARIES)),
+                               ("method", method, _HOWS)):
         if given not in known:
             raise ValueError(f"no such {what}: {given!r}; there are {', '.join(map(repr, known))}")
     for name, shape in (("in1", shape1), ("in2", shape2)):
@@ -213,6 +225,8 @@ def _fill(value: Any, type_: np.dtype[Any]) -> Any:
     if array.size != 1:
         raise ValueError("`fillvalue` must be scalar or an array with one element; it has the shape "
                          f"{array.shape}")
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"`fillvalue` must be a number, not {value!r}")
     number = array.reshape(())[()]
     if type_.kind != "c" and np.imag(number) != 0:
         raise ValueError(f"could not cast `fillvalue` directly to the output type {type_}: {value!r} is complex")
@@ -225,7 +239,7 @@ def _surrounded(a: np.ndarray, shape2: tuple[int, ...], shifts: Shifts, boundary
     margins = ((-y, height + y + shape2[0] - 1 - a.shape[0]), (-x, width + x + shape2[1] - 1 - a.shape[1]))
     if boundary == "fill":
         return np.pad(a.astype(np.result_type(a, fill), copy=False), margins, constant_values=fill)
-    return np.pad(a, margins, mode="wrap" if boundary == "wrap" else "symmetric")
+    return np.pad(a, margins, mode=_BOUNDARIES[boundary])
 
 
 def _on_host(a: np.ndarray, b: np.ndarray, shifts: Shifts, mode: str, boundary: str, fillvalue: Any,
@@ -283,7 +297,7 @@ def correlate2d(in1: Any, in2: Any, mode: Mode = "full", boundary: Boundary = "f
         All shifts at which the two overlap; those at which one lies wholly inside the other; or the middle part
         of all, of the shape of `in1`.
     boundary : {"fill", "wrap", "symm"}
-        What lies outside of `in1`: a value, `in1` again, or `in1` mirrored.
+        What lies outside of `in1`: a value, `in1` again ("circular", too), or `in1` mirrored ("symmetric").
     fillvalue : number
         That value. On a GPU it is 0.
     method : {"auto", "direct", "fft"}

@@ -8,13 +8,17 @@ so that little contrast is not lost beside much brightness.
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 
 from ._correlations import products
+from ._elements import exponent, largest
 
 _EPSILON = 2.0 ** -52
+
+#: Of a channel the image, the template and the weights.
+Layer = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
 def window_sums(values: np.ndarray, shape: Sequence[int]) -> tuple[np.ndarray, float]:
@@ -95,15 +99,33 @@ def _error_of_products(sums: np.ndarray) -> float:
     return 0.0 if sums.dtype.kind in "iu" else 64 * _EPSILON * float(sums.max())
 
 
-def _terms(layers: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray | None]], centred: bool) -> _Terms:
+def _are_exact(layers: Sequence[Layer]) -> bool:
+    """Whether all sums are integers that 64 bits hold."""
+    if any(array is not None and array.dtype.kind == "f" for layer in layers for array in layer):
+        return False
+    return sum(template.size * (largest(image) + largest(template)) ** 2 for image, template, _ in layers) < 2 ** 63
+
+
+def _doubles(arrays: Iterable[np.ndarray], centred: bool) -> list[np.ndarray]:
+    """Of 64 bits a double holds 53: where the mean does not count, those by which elements differ."""
+    return [(array - array.min()).view("u8").astype("f8") if centred and array.dtype.str[1:] in ("i8", "u8")
+            else array.astype("f8") for array in arrays]
+
+
+def _scaled(layers: Sequence[Layer], centred: bool, alike: bool) -> tuple[list[Layer], int]:
+    """As doubles below 1, and by which power of two products are too small; `alike`: so are squares of both."""
+    all_images, all_templates, all_weights = zip(*layers)
+    images, templates = _doubles(all_images, centred), _doubles(all_templates, centred)
+    powers = exponent(*images), exponent(*templates)
+    if alike:
+        powers = max(powers), max(powers)
+    return [(image * 2.0 ** -powers[0], template * 2.0 ** -powers[1], None if weights is None else weights.astype("f8"))
+            for image, template, weights in zip(images, templates, all_weights)], sum(powers)
+
+
+def _terms(layers: Sequence[Layer], centred: bool) -> _Terms:
     terms = _Terms()
     for image, template, weights in layers:
-        if centred or image.dtype.kind == "f" or template.dtype.kind == "f" or (
-                weights is not None and weights.dtype.kind == "f"):
-            image, template = image.astype("f8"), template.astype("f8")
-            weights = None if weights is None else weights.astype("f8")
-        else:
-            image, template = image.astype("i8"), template.astype("i8")
         if weights is None:
             (terms.add_centred if centred else terms.add_plain)(image, template)
         else:
@@ -111,23 +133,29 @@ def _terms(layers: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray | None]], c
     return terms
 
 
-def scores(layers: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray | None]], method: int) -> np.ndarray:
+def scores(layers: Sequence[Layer], method: int) -> np.ndarray:
     """What a template scores at every place, in float64.
 
     Parameters
     ----------
     layers : image, template and weights or None of each channel
-        Of two or three dimensions. Integers of up to 16 bits and weights of integers, 0 and 1, have exact sums.
+        Of two or three dimensions. Integers, with weights of integers, 0 and 1, have exact sums while 64 bits hold
+        them and the mean counts.
     method : int
         OpenCV's number.
     """
-    terms = _terms(layers, method >= 4)
+    centred, power = method >= 4, 0
+    if not centred and _are_exact(layers):
+        layers = [(image.astype("i8"), template.astype("i8"), weights) for image, template, weights in layers]
+    else:
+        layers, power = _scaled(layers, centred, method < 2)
+    terms = _terms(layers, centred)
     if method < 2:
         sums = np.maximum(terms.left - 2 * terms.product + terms.right, 0).astype("f8")
     else:
         sums = np.asarray(terms.product, "f8")
     if method % 2 == 0:
-        return sums
+        return np.ldexp(sums, power)
     there = (terms.left > terms.error) if terms.right > 0 else np.zeros(sums.shape, bool)
     norms = np.sqrt(np.where(there, terms.left, 1).astype("f8")) * math.sqrt(terms.right or 1.0)
     nothing = (sums > 0).astype("f8") if method == 1 else 0.0

@@ -16,7 +16,7 @@ def name_of(device: _xcorr.Device) -> str:
 def _open(name: str) -> _xcorr.Device:
     if name == "cpu":
         return _xcorr.open_device(False)
-    match = re.fullmatch(r"cuda(?::(\d+))?", name)
+    match = re.fullmatch(r"cuda(?::(\d+))?", str(name))
     if not match:
         raise ValueError(f"no such device: {name!r}; there are 'cpu', 'cuda', 'cuda:0', 'cuda:1', ... and 'auto'")
     _cufft.load()

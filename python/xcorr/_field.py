@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Iterable, Literal, TypedDict
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, check_alike, host_image, place_of
+from ._arrays import host_image, place_of
 from ._devices import name_of, open_device
+from ._elements import MASKS, MATCHED, check_alike
 from ._matcher import _dtype
 from ._settings import _assign, changed, with_value
 

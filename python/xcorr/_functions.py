@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from . import _definition
-from ._arrays import MASKS, MATCHED, Host, check_alike, host_array, is_finite, kind_of, place_of
+from ._arrays import Host, host_array, kind_of, place_of
 from ._correlations import products
+from ._elements import MASKS, MATCHED, check_alike, is_finite
 from ._scores import score
 from ._settings import Method, method_number
 from ._typing import overload
@@ -171,15 +172,25 @@ def _around(place: Any, image: Any, template: Any, fill: Any) -> Any:
     return padded
 
 
+#: Those of `numpy.pad` by which what lies outside has the image's own values: no means that integers would round.
+_EXACT_MODES = ("edge", "maximum", "minimum", "reflect", "symmetric", "wrap")
+
+
 def _padded(image: np.ndarray, shape: tuple[int, ...], mode: Any, fill: Any) -> np.ndarray:
     """The same by `numpy.pad`, which may look how far it pads: as far as scikit-image does."""
     if mode != "constant":
+        if image.dtype.kind != "f" and mode not in _EXACT_MODES:
+            image = image.astype("f8")
         padded = np.pad(image, [(extent, extent) for extent in shape], mode=mode)
         return padded[tuple(slice(extent - extent // 2, extent - extent // 2 + room + extent - 1)
                             for extent, room in zip(shape, image.shape))]
     margins = [(extent // 2, extent - 1 - extent // 2) for extent in shape]
-    if image.dtype.kind != "f" and not np.array_equal(np.asarray(fill).astype(image.dtype), fill):
-        image = image.astype("f8")
+    values = np.asarray(fill)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"constant_values must be a number or numbers, not {fill!r}")
+    with np.errstate(invalid="ignore"):
+        if image.dtype.kind != "f" and not np.array_equal(values.astype(image.dtype), values):
+            image = image.astype("f8")
     return np.pad(image, margins, constant_values=fill)
 
 

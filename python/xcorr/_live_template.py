@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MATCHED, host_image, place_of
+from ._arrays import host_image, place_of
+from ._elements import MATCHED
 from ._devices import name_of, open_device
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Sequence, TypeVar
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, Host, finite, host_array, host_image, kind_of, place_of
+from ._arrays import Host, host_array, host_image, kind_of, place_of
 from ._devices import name_of, open_device
+from ._elements import MASKS, MATCHED, finite
 from ._live_template import LiveTemplate
 from ._settings import Settings, SettingsChanges, changed, check_settings
 from ._typing import overload

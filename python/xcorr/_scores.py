@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, host_image
+from ._arrays import host_image
+from ._elements import MASKS, MATCHED
 
 #: How many sizes of problems are kept ready.
 _KEPT = 4

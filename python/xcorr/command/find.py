@@ -34,8 +34,8 @@ was found, with 1 where nothing was, with 2 where an image could not be read.
 def add_to(commands: Any) -> None:
     parser = commands.add_parser("find", help="where templates are in images, folders, videos and what cameras show",
                                  epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the "
-                        "number of a camera")
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, the "
+                        "number of a camera, or - for what comes by a pipe")
     add_search(parser)
     parser.add_argument("--mask", action="append", default=[], metavar="FILE", help="an image of a template's size; "
                         "where it is black the template does not count; one for each template, in their order")
@@ -51,7 +51,7 @@ def series_of(text: str, in_color: bool) -> Series:
     """Of one input. Raises Unreadable."""
     if text.isdigit() and not pathlib.Path(text).exists():
         return of_video(int(text), in_color)
-    path = pathlib.Path(text)
+    path = pathlib.Path("/dev/stdin" if text == "-" else text)
     if not path.exists():
         raise Unreadable(f"{path}: there is no such file")
     if path.is_dir():
