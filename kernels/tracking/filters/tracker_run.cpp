@@ -143,9 +143,9 @@ Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> s
   for (std::size_t i = 0; i < searches.size(); ++i) {
     const Target& target = *searches[i].target;
     const FilterDetection& detection = filter_detections[i];
-    if (detection.psr < tracker::min_psr || detection.psr >= sure_without ||
-        !tracker::is_sound(detection.box, frame.size))
-      continue;
+    const bool is_doubtful = detection.psr >= tracker::min_psr && detection.psr < sure_without &&
+                             tracker::is_sound(detection.box, frame.size);
+    if (!is_doubtful) continue;
     doubtful.push_back(i);
     views.push_back(
         target.initial_box.view_of(detection.box, turned(detection.angle), 0, target.filter));
