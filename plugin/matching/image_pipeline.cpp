@@ -202,7 +202,8 @@ std::string reason_of(GstMessage* message, const Watch& watch) {
                     (watch.refused && (is(GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
                                        is(GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)));
   if (none) return "there is no image in it";
-  const bool broken = is(GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE);
+  const bool broken = is(GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE) ||
+                      is(GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE);
   return (broken ? "the image in it is broken, or not complete: " : "") +
          std::string(error->message);
 }

@@ -88,6 +88,16 @@ ELEMENT_TESTS(bad_one_of_templates_at_start, 0, bad_file_count) {
   assert_refused_at_start("templates", array_of({save(texture(9, 9), "good.png"), file}), file);
 }
 
+/// What parsers and decoders say of frames in a stream tells nobody that a file is damaged.
+ELEMENT_TEST(half_an_image_is_said_to_be_broken) {
+  for (const std::string& file : {head_of_png(), half_a_png()}) {
+    const std::string text =
+        refused_at_start({{"template", file}}, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
+    fail_unless(text.find("the image in it is broken, or not complete") != text.npos, "%s",
+                text.c_str());
+  }
+}
+
 int count_with_gdkpixbuf() {
   GstRegistry* registry = gst_registry_get();
   return count_with(gst_registry_check_feature_version(registry, "gdkpixbufdec", 1, 0, 0),
