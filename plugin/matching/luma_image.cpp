@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <functional>
 
 #include <xcorr/image.hpp>
@@ -38,27 +39,32 @@ bool convert(const MappedFrame& from, MappedFrame& to) {
   return true;
 }
 
-/// The same for rows that lie from the last to the first, at which GStreamer 1.22's converter
-/// crashes.
-bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
+/// The same by a copy as GStreamer lays frames out itself.
+bool convert_copy(const MappedFrame& from, MappedFrame& to) {
   const GstVideoInfo info = converted_info(from.frame.info, from.frame.info);
   GstBuffer* buffer = new_buffer(info.size);
   if (!buffer) return false;
   bool converted;
   {
-    MappedFrame upright(info, buffer, GST_MAP_READWRITE);
-    converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
-    upright.visible = from.visible;
-    converted = converted && convert(upright, to);
+    MappedFrame copy(info, buffer, GST_MAP_READWRITE);
+    converted = copy && gst_video_frame_copy(&copy.frame, &from.frame);
+    copy.visible = from.visible;
+    converted = converted && convert(copy, to);
   }
   gst_buffer_unref(buffer);
   return converted;
 }
 
-bool is_upside_down(const GstVideoFrame& frame) {
-  const int* strides = frame.info.stride;
-  return std::any_of(strides, strides + GST_VIDEO_FRAME_N_PLANES(&frame),
-                     [](int stride) { return stride < 0; });
+/// Whether GStreamer 1.22's converter may crash at how the rows lie: from the last to the first, or
+/// at addresses that are no multiples of its words, of up to eight bytes.
+bool must_be_copied(const GstVideoFrame& frame) {
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) {
+    const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+    if (stride < 0 || (address | static_cast<std::uintptr_t>(stride)) % 8) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -127,7 +133,7 @@ bool read_in(const GstVideoInfo& format, const LoadedImage& image, const Read& r
   bool done = false;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
-    const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
+    const auto conversion = must_be_copied(decoded.frame) ? convert_copy : convert;
     done = converted && conversion(decoded, converted);
     if (done) read(luma_view(converted));
   }

@@ -114,6 +114,26 @@ ELEMENT_TEST(alpha_of_cropped_and_upside_down_samples) {
   assert_found_at(only(finder.find(scene)), 30, 20);
 }
 
+/// GStreamer's converter crashes where words of two bytes lie at odd addresses.
+ELEMENT_TEST(samples_at_odd_addresses) {
+  std::vector<GstVideoFormat> formats = formats_with_alpha();
+  for (const auto format :
+       {GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_v216, GST_VIDEO_FORMAT_GRAY16_LE})
+    formats.push_back(format);
+  for (const GstVideoFormat format : formats) {
+    GstVideoInfo info;
+    gst_video_info_set_format(&info, format, width, height);
+    GstBuffer* even = make_frame(format, image(), alpha());
+    GstBuffer* odd = gst_buffer_append(gst_buffer_new_memdup("", 1), gst_buffer_copy_deep(even));
+    GstVideoMeta* meta =
+        gst_buffer_add_video_meta(odd, GST_VIDEO_FRAME_FLAG_NONE, format, width, height);
+    for (guint plane = 0; plane < meta->n_planes; ++plane) ++meta->offset[plane];
+    const bool rgb = GST_VIDEO_INFO_IS_RGB(&info);
+    assert_equals_float(score_of(make_sample(odd, format, width, height), rgb),
+                        score_of(make_sample(even, format, width, height), rgb));
+  }
+}
+
 /// The luma of an image is what it was without alpha.
 ELEMENT_TEST(alpha_does_not_change_luma) {
   const Gray red = texture(width, height, 1), green = texture(width, height, 2),
