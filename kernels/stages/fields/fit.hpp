@@ -86,15 +86,16 @@ XCORR_HD FieldVector fitted(const stage::Fit::Problem& p, const InterrogationWin
                             double sigma) {
   // About as well: of an outlier and the right place near the edge of noise either may score more.
   constexpr float slack = 0.05F;
-  // Six numbers that are noise explain six pixels' share of what was not explained before.
-  const float explained = 12 / static_cast<float>(p.window * p.window);
   FieldVector vector = measured;
   if (steps.is_fitted()) {
     vector = steps.result(window, p.window, p.symmetric, sigma);
     vector.ratio = measured.ratio;
-    const float least = measured.status == FieldStatus::ok
-                            ? measured.score + explained * (1 - measured.score)
-                            : measured.score - slack;
+    float least = measured.score - slack;
+    if constexpr (order == 2)
+      // Six numbers that are noise explain six pixels' share of what was not explained before.
+      if (measured.status == FieldStatus::ok)
+        least =
+            measured.score + 12 / static_cast<float>(p.window * p.window) * (1 - measured.score);
     if (p.again && !(vector.score > least && p.limits.is_likely(vector))) return measured;
   } else if (!p.again && vector.status == FieldStatus::ok) {
     vector.status = FieldStatus::replaced;
