@@ -167,16 +167,6 @@ TEST_F(ByFilterTest, ATargetLeavesWithItsMiddle) {
   EXPECT_TRUE(tracker_.tracks().empty());
 }
 
-/// Where it was not seen at the edge it may be hidden, or have turned back.
-TEST_F(ByFilterTest, ATargetThatWasMissedFarFromTheEdgeHasNotLeft) {
-  see({peak(400, 50)}, {});
-  for (int i = 1; i <= 8; ++i) see({}, {rated_detection(400 + 25 * i, 50)});
-  for (int i = 0; i < 8; ++i) see({}, {});  // expected beyond the edge from the second frame on
-  ASSERT_EQ(tracker_.tracks().size(), 1);
-  EXPECT_EQ(track().target.state, TrackState::lost);
-  EXPECT_EQ(track().last.box.x, 600);
-}
-
 /// Beside it, while it hides: less of a response is enough only where the target is expected.
 TEST_F(ByFilterTest, SuddenJumpNeedsFullResponse) {
   see({peak(100, 50)}, {});

@@ -202,11 +202,9 @@ void Targets::drop_ended(std::uint64_t frame, const TrackRules& rules) {
   std::erase_if(tracks_, [&](const Track& track) {
     if (!track.target.lost) return false;
     if (!track.sought && !track.entered()) return true;
-    // A filter sees what leaves while half of it is there; what it missed elsewhere may have turned
-    // back long before.
-    const bool may_leave = rules.settings.by_filter()
-                               ? crossed_edge(track) && !track.candidate && !track.trace.anywhere
-                               : !track.sought;
+    // What was lost elsewhere may have turned back long before.
+    const bool may_leave = !track.sought || (rules.settings.by_filter() && crossed_edge(track) &&
+                                             !track.candidate && !track.trace.anywhere);
     if (may_leave && over_edge(track)) {
       tell(TrackEvent::left, track);
       return true;
