@@ -8,6 +8,7 @@
 
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/shared_budget.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "stages/poses/edge_refine.hpp"
 
@@ -15,11 +16,8 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int threads = 256;
-/// Shared memory for the sums of a block, as far as where dynamic_shared() begins.
-constexpr std::size_t shared_alignment = 128;
-constexpr std::size_t sum_bytes =
-    ceil_div(sizeof(double) * EdgeEquations::count * threads / 32, shared_alignment) *
-    shared_alignment;
+/// What block_sums() has for the sums of a block.
+using OwnSums = double[EdgeEquations::count][threads / 32];
 /// Rows that a thread walks down, with what its column needs of the rows before in registers.
 constexpr int strip = 8;
 
@@ -124,7 +122,8 @@ Status launch(const stage::EdgeRefine::Problem& p, const Device& device,
   constexpr double largest = 1.5;
   const Rect part = EdgeRefineSteps::around({.scale = largest}, p.farthest);
   const auto wanted = static_cast<std::size_t>(part.size().area()) * sizeof(PackedGradient);
-  const std::size_t bytes = std::min(wanted, max_shared_bytes(device) - sum_bytes);
+  const std::size_t bytes =
+      std::min(wanted, max_shared_bytes(device) - own_shared_bytes<OwnSums>());
   return enqueue_early(device, "edge_refine", edge_refine, dim3(grid_extent(p.count)),
                        dim3(threads), bytes, b.stream, p, b,
                        static_cast<int>(bytes / sizeof(PackedGradient)));

@@ -23,7 +23,7 @@ struct FusedCoarseSearch {
     const void* lefts = nullptr;
     /// See Correlate::Buffers; where pixels do not count they are 0.
     const void* rights = nullptr;
-    /// Not there where needs_window_sums() says so.
+    /// Only there if needs_window_sums().
     const void* window_sums = nullptr;
     const void* window_squares = nullptr;
     const xcorr::TemplateSums* template_sums = nullptr;
