@@ -259,10 +259,8 @@ TEST(MultiMatcherTest, TwoGpus) {
   const Device& second = gpus.value()[1];
   ASSERT_TRUE(make_current(second).ok());
   const Block there = upload(second, frame.data.data(), frame.data.size());
-  ASSERT_TRUE(runtime(Backend::cuda).wait({}).ok());
   ASSERT_TRUE(make_current(first).ok());
   const Block here = upload(first, frame.data.data(), frame.data.size());
-  ASSERT_TRUE(runtime(Backend::cuda).wait({}).ok());
   MatrixView views[] = {frame.view(), frame.view(), frame.view()};
   views[1].data = here.data();
   views[2].data = there.data();
@@ -300,7 +298,6 @@ TEST(MultiMatcherTest, UpwardsOnAnotherGpu) {
     for (int x = 0; x < frame.size.width; ++x)
       over.at(x, y) = frame.at(x, frame.size.height - 1 - y);
   const Block there = upload(gpus.value()[1], over.data.data(), over.data.size());
-  ASSERT_TRUE(runtime(Backend::cuda).wait({}).ok());
   MatrixView view = frame.view();
   view.data = there.as<std::uint8_t>() + (frame.size.height - 1) * view.pitch;
   view.pitch = -view.pitch;

@@ -200,9 +200,10 @@ inline Status prepare(Matcher& matcher, ElementType type, Size frame,
 
 inline Block upload(const Device& device, const void* from, std::size_t bytes) {
   Block block = std::move(Block::make(device.backend, bytes).value());
-  EXPECT_TRUE(runtime(device.backend)
-                  .copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device, {})
-                  .ok());
+  const Runtime& r = runtime(device.backend);
+  EXPECT_TRUE(r.copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device, {}).ok());
+  // Matchers have streams of their own, which do not wait for this one.
+  EXPECT_TRUE(r.wait({}).ok());
   return block;
 }
 
