@@ -17,19 +17,27 @@ namespace xcorr::cpu {
 namespace {
 
 template <class T>
-void pyramid_down_as(const stage::PyramidDown::Problem& p, const stage::PyramidDown::Buffers& b) {
+void pyramid_down_plane(const stage::PyramidDown::Problem& p, const std::byte* pixels,
+                        std::byte* halved) {
   for (int y = 0; y < p.half.height; ++y)
     for (int x = 0; x < p.half.width; ++x) {
       double sum = 0;
       for (int i = 0; i < 4; ++i)
         sum += row_of<T>(
-            b.pixels, p.pitch,
+            pixels, p.pitch,
             std::clamp(
                 2 * y + i / 2 - p.before, 0,
                 p.image.height - 1))[std::clamp(2 * x + i % 2 - p.before, 0, p.image.width - 1)];
       const double mean = std::is_floating_point_v<T> ? sum / 4 : std::floor((sum + 2) / 4);
-      row_of<T>(b.halved, p.half_pitch, y)[x] = static_cast<T>(mean);
+      row_of<T>(halved, p.half_pitch, y)[x] = static_cast<T>(mean);
     }
+}
+
+template <class T>
+void pyramid_down_as(const stage::PyramidDown::Problem& p, const stage::PyramidDown::Buffers& b) {
+  for (int plane = 0; plane < p.planes; ++plane)
+    pyramid_down_plane<T>(p, static_cast<const std::byte*>(b.pixels) + plane * p.plane,
+                          static_cast<std::byte*>(b.halved) + plane * p.half_plane);
 }
 
 Status pyramid_down(const stage::PyramidDown::Problem& p, const Device&,
@@ -250,14 +258,12 @@ Status warp_template(const stage::WarpTemplate::Problem& p, const Device&,
 
 // ---------------------------------------------------------------------------------------------
 
-constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
+constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32, Feature::planes);
 constexpr Variant<stage::PyramidDown> pyramid_down_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = pyramid_down}},
 };
 constexpr Variant<stage::WarpTemplate> warp_template_table[] = {
-    {{.name = "reference",
-      .backend = Backend::cpu,
-      .features = any | Features(Feature::mask, Feature::planes)},
+    {{.name = "reference", .backend = Backend::cpu, .features = any.with(Feature::mask)},
      {.launch = warp_template}},
 };
 }  // namespace

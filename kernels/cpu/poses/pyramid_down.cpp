@@ -11,7 +11,7 @@ namespace xcorr::cpu {
 namespace {
 
 template <class T>
-void pyramid_down(const stage::PyramidDown::Problem& p, const stage::PyramidDown::Buffers& b) {
+void halve(const stage::PyramidDown::Problem& p, const std::byte* pixels, std::byte* halved) {
   constexpr int rows_at_a_time = 64;
   // Between these all pixels are the image's.
   const int first = std::min(p.before / 2, p.half.width),
@@ -19,8 +19,8 @@ void pyramid_down(const stage::PyramidDown::Problem& p, const stage::PyramidDown
   tbb::parallel_for(tbb::blocked_range<int>(0, p.half.height, rows_at_a_time), [&](auto rows) {
     for (int y = rows.begin(); y < rows.end(); ++y) {
       const T *upper, *lower;
-      p.rows(b.pixels, y, upper, lower);
-      T* to = row_of<T>(b.halved, p.half_pitch, y);
+      p.rows(pixels, y, upper, lower);
+      T* to = row_of<T>(halved, p.half_pitch, y);
       int x = 0;
       for (; x < first; ++x) to[x] = p.pixel(upper, lower, x);
       for (; x < last; ++x) to[x] = pyramid_down_pixel(upper, lower, x - first);
@@ -31,17 +31,19 @@ void pyramid_down(const stage::PyramidDown::Problem& p, const stage::PyramidDown
 
 Status launch(const stage::PyramidDown::Problem& p, const Device&,
               const stage::PyramidDown::Buffers& b, PlanState*) {
-  const auto run = p.type == ElementType::u8    ? pyramid_down<std::uint8_t>
-                   : p.type == ElementType::u16 ? pyramid_down<std::uint16_t>
-                                                : pyramid_down<float>;
-  run(p, b);
+  const auto run = p.type == ElementType::u8    ? halve<std::uint8_t>
+                   : p.type == ElementType::u16 ? halve<std::uint16_t>
+                                                : halve<float>;
+  for (int plane = 0; plane < p.planes; ++plane)
+    run(p, static_cast<const std::byte*>(b.pixels) + plane * p.plane,
+        static_cast<std::byte*>(b.halved) + plane * p.half_plane);
   return {};
 }
 
 constexpr Variant<stage::PyramidDown> table[] = {
     {{.name = "pyramid_down",
       .backend = Backend::cpu,
-      .features = {Feature::u8, Feature::u16, Feature::f32}},
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::planes}},
      {.launch = launch}},
 };
 

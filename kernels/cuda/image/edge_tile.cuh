@@ -7,13 +7,16 @@
 #pragma once
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/tiles.cuh"
 #include "stages/image/edges.hpp"
 
 namespace xcorr::cuda {
 
+/// \tparam turned  its pixels are read at any angle, see for_tiles()
+template <int wide_, int high_, int threads_, bool turned = false>
 class EdgeTile {
  public:
-  static constexpr int threads = 512, wide = 64, high = 32;
+  static constexpr int threads = threads_, wide = wide_, high = high_;
   /// The pixels that are read.
   static constexpr int columns = wide + 2 * edge_radius, rows = high + 2 * edge_radius;
 
@@ -25,8 +28,11 @@ class EdgeTile {
     const int thread = threadIdx.x;
     XCORR_ROLL
     for (int plane = 0; plane < planes; ++plane) {
-      for (int i = thread; i < rows * columns; i += threads)
-        pixels_[i / columns][i % columns] = pixel_at(plane, i % columns, i / columns);
+      const auto bring = [&](int x, int y) { pixels_[y][x] = pixel_at(plane, x, y); };
+      if constexpr (turned)
+        for_tiles({columns, rows}, thread / 32, threads / 32, bring);
+      else
+        for (int i = thread; i < rows * columns; i += threads) bring(i % columns, i / columns);
       __syncthreads();
       for (int i = thread; i < gradient_rows * columns; i += threads) {
         const int x = i % columns, y = i / columns;

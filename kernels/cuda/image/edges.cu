@@ -7,7 +7,8 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = EdgeTile::threads;
+using Tile = EdgeTile<64, 32, 512>;
+constexpr int threads = Tile::threads;
 
 __device__ int clamped(int value, int count) { return min(max(value, 0), count - 1); }
 
@@ -15,7 +16,7 @@ __device__ int clamped(int value, int count) { return min(max(value, 0), count -
 template <int planes>
 __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* image,
                           const std::uint8_t* mask, std::uint8_t* edges, int left, int top) {
-  __shared__ EdgeTile tile;
+  __shared__ Tile tile;
   const auto pixel_at = [&](int plane, int x, int y) {
     const int u = clamped(p.region.x + left + x - edge_radius, p.size.width);
     const int v = clamped(p.region.y + top + y - edge_radius, p.size.height);
@@ -35,15 +36,14 @@ template <int planes>
 __global__ void __launch_bounds__(threads, resident_blocks(planes == 1 ? 3 : 2, 2))
     make_edges(stage::Edges::Problem p, const std::uint8_t* image, const std::uint8_t* mask,
                std::uint8_t* edges) {
-  for (int top = blockIdx.y * EdgeTile::high; top < p.region.height;
-       top += gridDim.y * EdgeTile::high)
-    make_tile<planes>(p, image, mask, edges, blockIdx.x * EdgeTile::wide, top);
+  for (int top = blockIdx.y * Tile::high; top < p.region.height; top += gridDim.y * Tile::high)
+    make_tile<planes>(p, image, mask, edges, blockIdx.x * Tile::wide, top);
 }
 
 Status launch(const stage::Edges::Problem& p, const Device&, const stage::Edges::Buffers& b,
               PlanState*) {
-  const dim3 grid(ceil_div(p.region.width, EdgeTile::wide),
-                  grid_extent(ceil_div(p.region.height, EdgeTile::high)));
+  const dim3 grid(ceil_div(p.region.width, Tile::wide),
+                  grid_extent(ceil_div(p.region.height, Tile::high)));
   const auto kernel = p.planes == color_planes ? make_edges<color_planes> : make_edges<1>;
   return enqueue("edges", kernel, grid, dim3(threads), 0, b.stream, p, b.image,
                  p.masked ? b.mask : nullptr, b.edges);

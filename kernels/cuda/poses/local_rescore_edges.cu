@@ -12,18 +12,21 @@ namespace {
 using u32 = std::uint32_t;
 using OfEdges = Rescoring<edge_planes>;
 
-constexpr int threads = WarpedEdgeTile::threads;
-static_assert(OfEdges::sum_count <= threads && OfEdges::threads <= threads);
+constexpr int threads = OfEdges::threads;
+static_assert(OfEdges::sum_count <= threads);
+constexpr int blocks = 3;  ///< on a multiprocessor
 
 /// A tile is made, then compared, in the same memory.
+template <class Tile>
 union Memory {
-  EdgeTile edges;
-  std::uint8_t strip[OfEdges::bytes(EdgeTile::wide / 4, EdgeTile::high)];
+  typename Tile::Whole edges;
+  std::uint8_t strip[OfEdges::bytes(Tile::side / 4, Tile::side)];
 };
 
 /// Copies a plane of a tile of that size to a strip, where its edges count, and adds their sums.
-__device__ void fill_strip(const WarpedEdgeTile& tile, int plane, Size size,
-                           const OfEdges::Strip& strip, u32* sums) {
+template <class Tile>
+__device__ void fill_strip(const Tile& tile, int plane, Size size, const OfEdges::Strip& strip,
+                           u32* sums) {
   const int pitch = 4 * strip.words;
   u32 mine[3] = {};
   for (int i = threadIdx.x; i < pitch * strip.rows; i += threads) {
@@ -40,19 +43,20 @@ __device__ void fill_strip(const WarpedEdgeTile& tile, int plane, Size size,
 }
 
 /// `tiles`: of the largest image.
-template <int sources>
-__global__ void __launch_bounds__(threads, 1)
+template <class Tile, int sources>
+__global__ void __launch_bounds__(threads, blocks)
     local_rescore_edges(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b,
                         bool minimum, int tiles, unsigned* block_counters,
                         unsigned long long* totals) {
-  __shared__ Memory memory;
-  __shared__ WarpedEdgeTile tile;
+  static_assert(Tile::threads == threads);
+  __shared__ Memory<Tile> memory;
+  __shared__ Tile tile;
   __shared__ OfEdges::Sums sums;
   __shared__ OfEdges::Totals all;
   __shared__ RescoredTry rescored;
   wait_for_previous();
   const WarpedEdgeSource from{p.pyramid, b.pixels, b.mask, p.edges};
-  const Size one = WarpedEdgeTile::size(p.edges.level);
+  const Size one = Tile::size(p.edges.level);
   const int tries = p.tries(), count = *b.candidate_count * tries;
   for (int item = blockIdx.x; item < count * tiles; item += gridDim.x) {
     const int index = item / tiles, number = item % tiles;
@@ -66,23 +70,21 @@ __global__ void __launch_bounds__(threads, 1)
     if (threadIdx.x < OfEdges::sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
     const Size image{rescored.map.width, rescored.map.height},
-        own = WarpedEdgeTile::tiles(image, p.edges.level);
+        own = Tile::tiles(image, p.edges.level);
     if (number < own.width * own.height) {
       const int column = number % own.width, row = number / own.width;
       const int left = column * one.width, top = row * one.height;
       const Size size{min(one.width, image.width - left), min(one.height, image.height - top)};
-      tile.make<sources>(from, rescored.map, column, row, memory.edges);
+      tile.template make<sources>(from, rescored.map, column, row, memory.edges);
       const auto strip = OfEdges::Strip::in(memory.strip, (size.width + 3) / 4, size.height);
       XCORR_ROLL
       for (int plane = 0; plane < edge_planes; ++plane) {
         u32* const of_plane = sums + plane * OfEdges::of_plane;
         fill_strip(tile, plane, size, strip, of_plane);
-        const bool compares = threadIdx.x < OfEdges::threads;
-        if (compares)
-          OfEdges::load_frame(p, b.frame + plane * p.plane, rescored.left + left,
-                              rescored.top + top, strip);
+        OfEdges::load_frame(p, b.frame + plane * p.plane, rescored.left + left, rescored.top + top,
+                            strip);
         __syncthreads();
-        if (compares) OfEdges::compare(strip, of_plane);
+        OfEdges::compare(strip, of_plane);
         __syncthreads();
       }
       unsigned long long* const of_try = totals + std::int64_t{index} * OfEdges::sum_count;
@@ -94,16 +96,31 @@ __global__ void __launch_bounds__(threads, 1)
   }
 }
 
-Status launch(const stage::LocalRescore::Problem& p, const Device& device,
-              const stage::LocalRescore::Buffers& b, PlanState* state) {
-  const auto tiles = WarpedEdgeTile::tiles(p.most, p.edges.level).area();
-  const std::int64_t blocks = std::int64_t{p.count} * p.tries() * tiles;
+template <class Tile>
+std::int64_t items_of(const stage::LocalRescore::Problem& p) {
+  return std::int64_t{p.count} * p.tries() * Tile::tiles(p.most, p.edges.level).area();
+}
+
+template <class Tile>
+Status launch_by(const stage::LocalRescore::Problem& p, const Device& device,
+                 const stage::LocalRescore::Buffers& b, PlanState* state) {
   const auto& totals = *static_cast<const RescoringTotals*>(state);
   const auto kernel =
-      p.edges.sources == 1 ? local_rescore_edges<1> : local_rescore_edges<color_planes>;
-  return enqueue_early(device, "local_rescore_edges", kernel, dim3(grid_extent(blocks)),
+      p.edges.sources == 1 ? local_rescore_edges<Tile, 1> : local_rescore_edges<Tile, color_planes>;
+  return enqueue_early(device, "local_rescore_edges", kernel, dim3(grid_extent(items_of<Tile>(p))),
                        dim3(threads), 0, b.stream, p, b, info(p.method).minimum,
-                       static_cast<int>(tiles), totals.block_counters(), totals.totals());
+                       static_cast<int>(Tile::tiles(p.most, p.edges.level).area()),
+                       totals.block_counters(), totals.totals());
+}
+
+/// Small tiles take less time each and more in all: for few.
+Status launch(const stage::LocalRescore::Problem& p, const Device& device,
+              const stage::LocalRescore::Buffers& b, PlanState* state) {
+  using Large = WarpedEdgeTile<5>;
+  using Small = WarpedEdgeTile<4>;
+  return items_of<Large>(p) > std::int64_t{blocks} * device.multiprocessors
+             ? launch_by<Large>(p, device, b, state)
+             : launch_by<Small>(p, device, b, state);
 }
 
 bool supports(const stage::LocalRescore::Problem& p, const Device&) {

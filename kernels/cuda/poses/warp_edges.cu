@@ -9,16 +9,17 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = WarpedEdgeTile::threads;
+using Tile = WarpedEdgeTile<5>;
+constexpr int threads = Tile::threads;
 
 template <int sources>
 __global__ void __launch_bounds__(threads, 1)
     warp_edges(stage::WarpTemplate::Problem p, stage::WarpTemplate::Buffers b, Size tiles) {
-  __shared__ EdgeTile memory;
-  __shared__ WarpedEdgeTile tile;
+  __shared__ Tile::Whole memory;
+  __shared__ Tile tile;
   const WarpedEdgeSource from{p.pyramid, static_cast<const std::uint8_t*>(b.pixels), b.mask,
                               p.edges};
-  const Size one = WarpedEdgeTile::size(p.edges.level);
+  const Size one = Tile::size(p.edges.level);
   const int of_image = tiles.width * tiles.height;
   for (int item = blockIdx.x; item < p.count * of_image; item += gridDim.x) {
     const int image = item / of_image, column = item % tiles.width,
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(sum_threads)
 
 Status launch(const stage::WarpTemplate::Problem& p, const Device&,
               const stage::WarpTemplate::Buffers& b, PlanState*) {
-  const Size tiles = WarpedEdgeTile::tiles(p.most, p.edges.level);
+  const Size tiles = Tile::tiles(p.most, p.edges.level);
   const auto kernel = p.edges.sources == 1 ? warp_edges<1> : warp_edges<color_planes>;
   if (Status s = enqueue("warp_edges", kernel, dim3(grid_extent(p.count * tiles.area())),
                          dim3(threads), 0, b.stream, p, b, tiles);

@@ -202,8 +202,8 @@ Status PosePlan::make_pyramid() {
     made.rows.data = block.value().as<std::uint8_t>();
     halved_.push_back(std::move(block.value()));
   }
-  const auto variant =
-      select_variant<stage::PyramidDown>({region_.size(), size_of_level(1), 0, 0, type_}, device_);
+  const auto variant = select_variant<stage::PyramidDown>(
+      {region_.size(), size_of_level(1), 0, 0, type_, 0, planes_of(settings_)}, device_);
   if (!variant.ok()) return variant.status();
   pyramid_down_ = variant.value();
   return {};
@@ -297,16 +297,21 @@ Status PosePlan::read(const MatrixView& frame, Stream stream) {
 Status PosePlan::enqueue_search(Stream stream) {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     const PyramidLevel &from = pyramid_[level - 1], &to = pyramid_[level];
-    for (int plane = 0; plane < planes_of(settings_); ++plane) {
-      const stage::PyramidDown::Buffers buffers{
-          {nullptr, stream},
-          from.rows.data + plane * from.rows.plane,
-          halved_[level - 1].as<std::uint8_t>() + plane * to.rows.plane};
-      const stage::PyramidDown::Problem halving{
-          from.size,     to.size, from.rows.pitch,
-          to.rows.pitch, type_,   PoseDescent::before_at(settings_, static_cast<int>(level))};
-      if (Status s = pyramid_down_->launch(halving, device_, buffers, nullptr); !s.ok()) return s;
-    }
+    const stage::PyramidDown::Problem halving{
+        from.size,
+        to.size,
+        from.rows.pitch,
+        to.rows.pitch,
+        type_,
+        PoseDescent::before_at(settings_, static_cast<int>(level)),
+        planes_of(settings_),
+        from.rows.plane,
+        to.rows.plane};
+    if (Status s = pyramid_down_->launch(
+            halving, device_, {{nullptr, stream}, from.rows.data, halved_[level - 1].data()},
+            nullptr);
+        !s.ok())
+      return s;
   }
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];

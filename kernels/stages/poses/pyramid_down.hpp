@@ -41,6 +41,8 @@ struct PyramidDown {
     std::int64_t half_pitch = 0;  ///< of the result
     ElementType type = ElementType::u8;
     int before = 0;  ///< the result begins so many pixels of the image before it; even
+    int planes = 1;
+    std::int64_t plane = 0, half_plane = 0;  ///< bytes from one to the next
 
     /// Which of so many pixels pixel i, counted from where the result begins, is.
     XCORR_HD int inside(int i, int length) const {
@@ -58,7 +60,9 @@ struct PyramidDown {
       const int left = inside(2 * x, image.width), right = inside(2 * x + 1, image.width);
       return mean_of_four(upper[left], upper[right], lower[left], lower[right]);
     }
-    constexpr Features features() const { return feature_of(type); }
+    constexpr Features features() const {
+      return feature_of(type).with(Feature::planes, planes > 1);
+    }
   };
 
   struct Buffers : Launch {
@@ -68,8 +72,9 @@ struct PyramidDown {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("pixels", &Buffers::pixels, matrices(p.type, p.image, p.pitch, 0, 1));
-    visit("halved", &Buffers::halved, matrices(p.type, p.half, p.half_pitch, 0, 1));
+    visit("pixels", &Buffers::pixels, matrices(p.type, p.image, p.pitch, p.plane, p.planes));
+    visit("halved", &Buffers::halved,
+          matrices(p.type, p.half, p.half_pitch, p.half_plane, p.planes));
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage pyramid_down: a case's first left, integers bit for bit.
+// The stage pyramid_down: a case's first left with its planes, integers bit for bit.
 #include "stages/poses/pyramid_down.hpp"
 #include "posed.hpp"
 
@@ -16,18 +16,22 @@ class PyramidDownTest final : public StageTest<xcorr::stage::PyramidDown> {
     const auto half = [&](int length) { return (length + (before ? 2 * before + 1 : 0)) / 2; };
     const xcorr::Size to{half(image.width), half(image.height)};
     const auto element = static_cast<std::int64_t>(size_of(scenario.test.type));
-    return {image,
-            to,
-            scenario.problem.correlate.left_pitch,
-            (to.width + scenario.test.pad) * element,
-            scenario.test.type,
-            before};
+    Problem p{image,
+              to,
+              scenario.problem.correlate.left_pitch,
+              (to.width + scenario.test.pad) * element,
+              scenario.test.type,
+              before,
+              scenario.test.planes,
+              scenario.problem.correlate.left_plane};
+    p.half_plane = p.half_pitch * (to.height + (scenario.test.pad ? 1 : 0));
+    return p;
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     const auto& lefts = scenario.values["lefts"];
     const Problem p = problem(scenario);
     scenario.values["pixels"].assign(
-        lefts.begin(), lefts.begin() + (p.image.height - 1) * p.pitch +
+        lefts.begin(), lefts.begin() + (p.planes - 1) * p.plane + (p.image.height - 1) * p.pitch +
                            p.image.width * static_cast<std::int64_t>(size_of(scenario.test.type)));
     return {};
   }
@@ -35,14 +39,19 @@ class PyramidDownTest final : public StageTest<xcorr::stage::PyramidDown> {
     const Problem p = problem(t.scenario);
     with_pixels(p.type, [&]<class T>() {
       const double bound = rounding_of(view<T>(t.scenario.values, "pixels"));
-      const auto *expected = t.scenario.values.at("halved").data(),
-                 *actual = got.at("halved").data();
-      for (int y = 0; y < p.half.height; ++y)
-        for (int x = 0; x < p.half.width; ++x)
-          comparison.value(
-              [&] { return "halved (x " + std::to_string(x) + ", y " + std::to_string(y) + ')'; },
-              xcorr::row_of<T>(expected, p.half_pitch, y)[x],
-              xcorr::row_of<T>(actual, p.half_pitch, y)[x], bound);
+      for (int plane = 0; plane < p.planes; ++plane) {
+        const auto *expected = t.scenario.values.at("halved").data() + plane * p.half_plane,
+                   *actual = got.at("halved").data() + plane * p.half_plane;
+        for (int y = 0; y < p.half.height; ++y)
+          for (int x = 0; x < p.half.width; ++x)
+            comparison.value(
+                [&] {
+                  return "halved of plane " + std::to_string(plane) + " (x " + std::to_string(x) +
+                         ", y " + std::to_string(y) + ')';
+                },
+                xcorr::row_of<T>(expected, p.half_pitch, y)[x],
+                xcorr::row_of<T>(actual, p.half_pitch, y)[x], bound);
+      }
     });
   }
 } const pyramid_down_test;
