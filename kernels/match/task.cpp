@@ -40,13 +40,13 @@ Status check_settings(const MatchSettings& s) {
     return {Code::unsupported, "overhang: what sticks out of the frame is not searched on edges"};
   if (!(s.confirm_threshold >= 0 && std::isfinite(s.confirm_threshold)))
     return bad("confirm_threshold must be finite and not negative");
-  if (s.confirm_threshold > 0 && (on_edges || s.overhang > 0 || s.poses.any()))
+  if (s.confirm_threshold > 0 && (on_edges || s.overhang > 0))
     return {Code::unsupported,
-            "confirm_threshold is for upright templates inside the frame, on luma and colour"};
+            "confirm_threshold is for templates inside the frame, on luma and colour"};
   if (s.weights && !can_weigh(s))
     return {Code::unsupported,
-            "weights are for normed methods and upright templates inside the frame, on luma and "
-            "colour, without confirm_threshold"};
+            "weights are for normed methods and templates inside the frame, on luma and colour, "
+            "upright without confirm_threshold"};
   if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
@@ -63,7 +63,7 @@ Status check_settings(const MatchSettings& s) {
 
 bool can_weigh(const MatchSettings& s) {
   return info(s.method).normed && !is_on_edges(s.match_on) && !(s.overhang > 0) &&
-         !(s.confirm_threshold > 0) && !s.poses.any();
+         (s.poses.any() || !(s.confirm_threshold > 0));
 }
 
 Rect searched_region(Size frame, const Rect& region) {
@@ -86,9 +86,10 @@ Status check_task(ElementType type, Size frame, const MatchSettings& settings) {
   if (is_on_edges(settings.match_on) && type != ElementType::u8)
     return {Code::invalid_argument,
             std::string("edges are those of frames of u8, not of ") + name_of(type)};
-  if (settings.weights && type != ElementType::u8)
-    return {Code::invalid_argument,
-            std::string("weights are for frames of u8, not of ") + name_of(type)};
+  if (settings.weights && type != ElementType::u8 && !settings.poses.any())
+    return {
+        Code::invalid_argument,
+        std::string("weights of upright templates are for frames of u8, not of ") + name_of(type)};
   return {};
 }
 

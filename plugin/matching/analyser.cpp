@@ -108,9 +108,10 @@ Task Analyser::possible(Task task) const {
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
   set_min_confidence(task.search);
-  match.weights = asks_for_weights(task) && luma_type(format_) == xcorr::ElementType::u8 &&
-                  xcorr::can_weigh(match);
-  if (luma_type(format_) == xcorr::ElementType::u8) return task;
+  const bool is_of_bytes = luma_type(format_) == xcorr::ElementType::u8;
+  match.weights =
+      asks_for_weights(task) && (is_of_bytes || match.poses.any()) && xcorr::can_weigh(match);
+  if (is_of_bytes) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
   match.min_contrast *= levels_of_gray(format_);
   match.confirm_threshold *= levels_of_gray(format_);

@@ -67,8 +67,8 @@ void add_those_of_weights(const Task& asked, const Task& done, std::vector<std::
   if (asks_for_weights(asked) && !done.search.match.weights)
     warnings.emplace_back(
         "'mask=weights': pixels count whose weight is at least half, since weights are for normed "
-        "methods and upright templates inside frames of 8 bits, on luma and colour, without "
-        "'confirm-threshold'");
+        "methods on luma and colour, without 'overhang', and for upright templates of 8 bits, "
+        "without 'confirm-threshold'");
 }
 
 void add_those_of_videos(const TemplateSet& template_set, std::vector<std::string>& warnings) {

@@ -116,10 +116,11 @@ class Settings:
     confirm_threshold : float
         Above 0: peaks stay where template and frame differ by at most that in each square of 8 x 8 pixels, root mean
         square in gray levels of the template, after what the method does not compare is made equal: tells similar
-        icons apart. Upright, on luma and colour.
+        icons apart. On luma and colour, without overhang.
     weights : bool
         Masks are weights: a pixel counts as often as its byte of the mask says, 0 to 255 times, instead of where that
-        is not 0. For normed methods, upright templates and frames of uint8, on luma and colour.
+        is not 0. For normed methods on luma and colour, without overhang; upright of uint8, without
+        ``confirm_threshold``.
     max_peaks : int
         Per template, 1 to 1024.
     min_peak_distance : int

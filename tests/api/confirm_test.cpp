@@ -247,10 +247,9 @@ TEST_P(ConfirmTest, Refused) {
     return matcher.prepare(ElementType::u8, in.frame.size, settings).message();
   };
   const std::string why =
-      "confirm_threshold is for upright templates inside the frame, on luma and colour";
+      "confirm_threshold is for templates inside the frame, on luma and colour";
   EXPECT_EQ(prepare([](MatchSettings& s) { s.match_on = MatchOn::edges; }), why);
   EXPECT_EQ(prepare([](MatchSettings& s) { s.overhang = 0.2; }), why);
-  EXPECT_EQ(prepare([](MatchSettings& s) { s.poses.angle_extent = 90; }), why);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ConfirmTest, testing::Values(Backend::cpu, Backend::cuda),

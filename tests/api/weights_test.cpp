@@ -205,7 +205,6 @@ TEST_P(WeightsTest, WhatTheyAreNotFor) {
   };
   EXPECT_TRUE(refused([](MatchSettings& s) { s.method = Method::sqdiff; }));
   EXPECT_TRUE(refused([](MatchSettings& s) { s.match_on = MatchOn::edges; }));
-  EXPECT_TRUE(refused([](MatchSettings& s) { s.poses.angle_extent = 360; }));
   EXPECT_TRUE(refused([](MatchSettings& s) { s.overhang = 0.2; }));
   EXPECT_TRUE(refused([](MatchSettings& s) { s.confirm_threshold = 5; }));
   // Of 16 bits the products would have 24.

@@ -3,6 +3,8 @@
 // The oracle of the stage local_rescore, in plain loops: bit for bit as its header defines it.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "oracle/oracle.hpp"
@@ -18,8 +20,27 @@ namespace {
 template <class T>
 struct Images {
   std::vector<T> pixels;
-  std::vector<std::uint8_t> mask;
+  std::vector<std::uint8_t> mask;  ///< how often each counts
 };
+
+/// The mean of the weights at a pixel's samples, each of the four round it.
+template <class T>
+std::uint8_t weight_of(const WarpedTemplate<T>& from, const WarpMap& map, int x, int y) {
+  const int samples = 1 << map.log2_samples;
+  double sum = 0;
+  for (int j = 0; j < samples; ++j)
+    for (int i = 0; i < samples; ++i) {
+      const WarpedRow row(from, map, y * samples + j);
+      const WarpedPlace u = row.u_at(x * samples + i), v = row.v_at(x * samples + i);
+      for (int k = 0; k < 4; ++k) {
+        const int column = u.whole + k % 2, line = v.whole + k / 2;
+        const double share =
+            std::abs((1 - k % 2) - u.fraction / 128.0) * std::abs((1 - k / 2) - v.fraction / 128.0);
+        if (share > 0) sum += share * from.mask[std::int64_t{line} * from.size.width + column];
+      }
+    }
+  return static_cast<std::uint8_t>(std::floor(sum / (samples * samples) + 0.5));
+}
 
 template <class T>
 Images<T> images_of(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
@@ -40,17 +61,23 @@ Images<T> images_of(const stage::LocalRescore::Problem& p, const stage::LocalRes
                    made.mask.data(),
                    &unused},
                   nullptr);
+  if (!p.masking.weighted) return made;
+  const WarpedTemplate from(p.pyramid, row_of<T>(b.pixels, 0, 0), b.mask, map.level);
+  for (std::int64_t i = 0; i < size.area(); ++i)
+    if (made.mask[i])
+      made.mask[i] =
+          weight_of(from, map, static_cast<int>(i % size.width), static_cast<int>(i / size.width));
   return made;
 }
 
-template <class T>
+/// \param Term  in which sums are put together
+template <class T, class Term>
 RescoredPlace local_rescore_one(const stage::LocalRescore::Problem& p,
                                 const stage::LocalRescore::Buffers& b,
                                 const stage::LocalRescore::Try& one) {
   const WarpMap map = stage::LocalRescore::map_of(p, b, one);
-  using Term = TermOf<T>;
   const Images<T> images = images_of<T>(p, b, map);
-  const auto n = static_cast<Term>(std::ranges::count(images.mask, 1));
+  const Term n = std::accumulate(images.mask.begin(), images.mask.end(), std::int64_t{0});
   RescoredPlace best{};
   if (n == 0) return best;
   const int left = static_cast<int>(std::floor((one.twice_x - map.width + 1) / 2.0));
@@ -65,14 +92,14 @@ RescoredPlace local_rescore_one(const stage::LocalRescore::Problem& p,
         for (int v = 0; v < map.height; ++v)
           for (int u = 0; u < map.width; ++u) {
             const std::int64_t at = std::int64_t{v} * map.width + u;
-            if (!images.mask[at]) continue;
+            const Term w = images.mask[at];
             const auto t = static_cast<Term>(image[at]);
             const Term f = row_of<T>(b.frame + plane * p.plane, p.pitch, y + v)[x + u];
-            terms.product += f * t;
-            terms.left_sum += f;
-            terms.left_squares += f * f;
-            terms.right_sum += t;
-            terms.right_squares += t * t;
+            terms.product += w * f * t;
+            terms.left_sum += w * f;
+            terms.left_squares += w * f * f;
+            terms.right_sum += w * t;
+            terms.right_squares += w * t * t;
           }
         return score_terms(p.method, terms);
       };
@@ -96,7 +123,11 @@ void local_rescore_as(const stage::LocalRescore::Problem& p,
   for (int i = 0; i < *b.candidate_count; ++i)
     for (int k = 0; k < p.tries(); ++k) {
       const stage::LocalRescore::Try one = stage::LocalRescore::try_of(p, b, i, k);
-      b.found[i * p.tries() + k] = one.exists ? local_rescore_one<T>(p, b, one) : RescoredPlace{};
+      const auto rescore =
+          p.masking.weighted
+              ? local_rescore_one<T, std::conditional_t<std::is_integral_v<T>, Int128, double>>
+              : local_rescore_one<T, TermOf<T>>;
+      b.found[i * p.tries() + k] = one.exists ? rescore(p, b, one) : RescoredPlace{};
     }
 }
 
@@ -110,7 +141,7 @@ constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "reference",
       .backend = Backend::cpu,
       .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast,
-                   Feature::planes}},
+                   Feature::planes, Feature::weights}},
      {.launch = local_rescore}},
 };
 

@@ -90,6 +90,16 @@ ELEMENT_TEST(alpha_is_a_weight) {
   fail_unless(only(finder.find(soft.changed)).score == weighed.score);
 }
 
+/// Angles are searched, too: what counts most is an exact copy, so the place is the upright one.
+ELEMENT_TEST(alpha_is_a_weight_at_angles) {
+  const SoftPart soft;
+  Finder finder(search + "mask=weights angle-start=-20 angle-extent=40 template=" +
+                save(soft.scene.cut, soft.weights, "soft.png"));
+  const Peak weighed = only(finder.find(soft.changed));
+  fail_unless(weighed.score == soft.expected(), "%.17g, not %.17g", weighed.score, soft.expected());
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+}
+
 /// Then the pixels count that do at least half.
 ELEMENT_TEST(weights_that_cannot_be_used) {
   const SoftPart soft;

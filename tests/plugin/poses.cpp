@@ -82,6 +82,24 @@ ELEMENT_TEST(quarter_turns) {
   assert_corners(near(found, 90, 15), {89.5, 46.5, 89.5, 14.5, 113.5, 14.5, 113.5, 46.5});
 }
 
+/// One part has a bright dot, which is little of its score.
+ELEMENT_TEST(parts_alike_at_any_angle) {
+  Quarters quarters;
+  for (int y = 0; y < 7; ++y)
+    for (int x = 0; x < 7; ++x) {
+      std::uint8_t& pixel = quarters.scene.at(98 + x, 27 + y);
+      pixel = static_cast<std::uint8_t>(std::min(pixel + 60, 255));
+    }
+  Finder finder("angle-extent=360 max-peaks=8 threshold=0.8 template=" + quarters.file);
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
+  finder.set("confirm-threshold", "12");
+  const Found found = finder.find(quarters.scene);
+  assert_equals_int(found.peaks.size(), 3);
+  for (const auto& [x, y] : {std::pair(20, 12), std::pair(24, 75), std::pair(110, 70)})
+    near(found, x, y);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+}
+
 /// Of noise nothing is left in a small image.
 ELEMENT_TEST(everything_at_full_size) {
   Gray scene(160, 120), noise(32, 24);

@@ -15,12 +15,10 @@
 #define XCORR_CPU_PROBE_JOB
 #include <vector>
 
-#include "cpu/common/common.hpp"
+#include "cpu/poses/rescored.hpp"
 #include "cpu/poses/warped.hpp"
 #include "stages/common/rows.hpp"
 #include "stages/match/overhang.hpp"
-#include "stages/match/score.hpp"
-#include "stages/poses/local_rescore.hpp"
 
 namespace xcorr::cpu::local_rescore {
 
@@ -226,60 +224,12 @@ class Image {
   Rect counted_;  ///< all that counts lies in it
 };
 
-template <class T>
-RescoredPlace local_rescore(const stage::LocalRescore::Problem& p,
-                            const stage::LocalRescore::Buffers& b,
-                            const stage::LocalRescore::Try& one) {
-  const WarpMap map = stage::LocalRescore::map_of(p, b, one);
-  Image<T> image(p, b, map);
-  const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
-  const bool minimum = info(p.method).minimum;
-  const int reach = stage::LocalRescore::reach;
-  RescoredPlace best{};
-  if (image.counted() == 0) return best;
-  const int left = expected.left() - reach, top = expected.top() - reach;
-  const bool is_inside = left >= 0 && top >= 0 && left + map.width + 2 * reach <= p.frame.width &&
-                         top + map.height + 2 * reach <= p.frame.height;
-  if (!is_inside && p.overhang >= 0) image.find_counted();
-  for (int y = expected.top() - reach; y <= expected.top() + reach; ++y)
-    for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
-      const Rect part = image.part_at(p, x, y);
-      if (part.empty()) continue;
-      auto terms = image.terms(p, b, x, y, 0, part);
-      for (int plane = 1; plane < p.planes; ++plane) terms += image.terms(p, b, x, y, plane, part);
-      if (!p.admits(terms.n, terms.left_variance)) continue;
-      const double here = score(p.method, terms);
-      if (!best.is_inside || p.better(minimum, here, best.score))
-        best = {here, 2 * x + map.width - 1, 2 * y + map.height - 1, one.pose, 1, 0};
-    }
-  return best;
-}
-
-template <class T>
-void local_rescore_all(const stage::LocalRescore::Problem& p,
-                       const stage::LocalRescore::Buffers& b) {
-  parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
-    const stage::LocalRescore::Try one =
-        stage::LocalRescore::try_of(p, b, i / p.tries(), i % p.tries());
-    b.found[i] = one.exists ? local_rescore<T>(p, b, one) : RescoredPlace{};
-  });
-}
-
-Status launch(const stage::LocalRescore::Problem& p, const Device&,
-              const stage::LocalRescore::Buffers& b, PlanState*) {
-  const auto run = p.type == ElementType::u8    ? local_rescore_all<std::uint8_t>
-                   : p.type == ElementType::u16 ? local_rescore_all<std::uint16_t>
-                                                : local_rescore_all<float>;
-  run(p, b);
-  return {};
-}
-
 constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "local_rescore",
       .backend = Backend::cpu,
       .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast,
                    Feature::planes, Feature::overhang}},
-     {.launch = launch}},
+     {.launch = rescore_all<Image>}},
 };
 
 }  // namespace local_rescore

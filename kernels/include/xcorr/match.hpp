@@ -87,15 +87,16 @@ struct MatchSettings {
   /// and frame differ by at most that in each: the root mean square over all planes and the
   /// square's pixels that count, or 16 where fewer do, in gray levels of the template. Before that
   /// the frame gets the template's brightness and contrast, as far as the method does not compare
-  /// them: by ccoeff_normed both, by ccoeff brightness, by ccorr_normed a factor. Peaks that go
-  /// count towards max_peaks. For upright templates that lie inside the frame, on luma and colour.
-  /// Finite, not negative.
+  /// them: by ccoeff_normed both, by ccoeff brightness, by ccorr_normed a factor. Upright peaks
+  /// that go count towards max_peaks. At other poses squares are of the frame, and the template is
+  /// turned and scaled to the refined one. On luma and colour, without overhang. Finite, >= 0.
   double confirm_threshold = 0;
 
   /// Masks are weights: a pixel counts as often as its byte of the mask says, 0 to 255 times, in
   /// means, squares and products; scores are exact. Sub-pixel places by least squares take pixels
-  /// that count at least half. For normed methods and upright templates inside frames of u8, on
-  /// luma and colour. False: a pixel counts where its mask is not 0.
+  /// that count at least half; at poses also those that are refined are found by these. For normed
+  /// methods on luma and colour, without overhang; upright of u8, without confirm_threshold. False:
+  /// a pixel counts where its mask is not 0.
   bool weights = false;
 
   int max_peaks = 1;  ///< per template, 1 to 1024
@@ -182,7 +183,7 @@ struct Peak {
   double confidence = -1;
 };
 
-/// Whether masks can be weights, see MatchSettings::weights, of frames of u8.
+/// Whether masks can be weights, see MatchSettings::weights, of frames of u8 or at poses.
 XCORR_API bool can_weigh(const MatchSettings& settings);
 
 /// Whether peaks can have a confidence, see MatchSettings::min_confidence.

@@ -138,7 +138,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
     const PoseSteps steps = templ.steps_below(level);
     local_rescores_.push_back(
-        {{frames[level], 0, method, templ.pyramid(), templ.masking(), steps, level,
+        {{frames[level], 0, method, templ.pyramid(), templ.scoring(level), steps, level,
           grid.most(level), listed, false, contrast_at(settings, level), templ.type(),
           templ.planes(), 0, overhang_at(settings, level), templ.edges(level)}});
     prunings_.push_back(
@@ -170,7 +170,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            0,
                            method,
                            templ.pyramid(),
-                           templ.masking(),
+                           templ.scoring(0),
                            templ.score_grid().steps(),
                            0,
                            stage::LocalRescore::most_of(templ.score_grid().most(0), true),
@@ -182,6 +182,10 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                            0,
                            overhang_at(settings, 0),
                            templ.edges(0)};
+  confirm_.problem = {frames[0], 0,        method,       templ.pyramid(), templ.masking(),
+                      most_,     polarity, templ.type(), templ.planes()};
+  if (settings.confirm_threshold > 0)
+    if (Status s = confirm_.choose(device_); !s.ok()) return s;
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "match/plan.hpp"
 #include "match/poses/template.hpp"
 #include "stages/poses/edge_refine.hpp"
+#include "stages/poses/pose_confirm.hpp"
 #include "stages/poses/pose_refine.hpp"
 #include "stages/poses/prune_candidates.hpp"
 
@@ -28,6 +29,8 @@ class PoseDescent {
     PoseCandidate candidate;  ///< of level 0
     PoseRefinement refinement;
     RescoredPlace rescored;  ///< at the pose nearest to the refined one
+    /// Of the candidate's pose and the refined one, see stage::PoseConfirm; 0 if not asked for.
+    float differences[stage::PoseConfirm::poses];
   };
 
   /// The search's top level finds `top`'s peaks, of these images. `frames`: the sizes of the
@@ -97,6 +100,7 @@ class PoseDescent {
     List list;
     PoseRefinement* refinements;
     RescoredPlace* rescored;
+    float* differences;
   };
 
   Status plan(const PoseTemplate& templ, const MatchPlan& top, std::span<const Size> frames,
@@ -106,11 +110,13 @@ class PoseDescent {
   Status choose_all();
   /// Enqueues what steps need of the template.
   Status set_template(const PoseTemplate& templ, Stream stream);
-  stage::LocalRescore::Buffers local_rescore_buffers(const PyramidLevel& frame,
+  stage::LocalRescore::Buffers local_rescore_buffers(const PyramidLevel& frame, int level,
                                                      const PoseTemplate& templ,
                                                      const Tables& tables, const List& list) const;
   /// The first list.
   Status enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream);
+  /// The second look at what was found.
+  Status enqueue_confirmation(const PoseTemplate& templ, const PyramidLevel& frame, Stream stream);
   /// What comes of the last list's candidates.
   Status enqueue_refinement(const PoseTemplate& templ, const PyramidLevel& frame,
                             const Rows& pixels, Stream stream);
@@ -130,7 +136,8 @@ class PoseDescent {
   Step<stage::PoseRefine> pose_refine_;
   Step<stage::EdgeRefine> edge_refine_;
   Step<stage::LocalRescore> last_rescore_;
-  int most_ = 1;  ///< candidates at the end
+  Step<stage::PoseConfirm> confirm_;  ///< without a variant where it is not asked for
+  int most_ = 1;                      ///< candidates at the end
   TemplateResults found_at_top_ = {};
   Tables tables_, score_tables_;
   Block sources_, found_, starts_, list_blocks_[2];

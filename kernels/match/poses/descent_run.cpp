@@ -14,7 +14,8 @@ Status PoseDescent::Step<Stage>::launch(const Device& device, typename Stage::Bu
 }
 
 std::size_t PoseDescent::result_bytes() const {
-  return most_ * (sizeof(PoseCandidate) + sizeof(PoseRefinement) + sizeof(RescoredPlace)) +
+  return most_ * (sizeof(PoseCandidate) + sizeof(PoseRefinement) + sizeof(RescoredPlace) +
+                  stage::PoseConfirm::poses * sizeof(float)) +
          sizeof(std::int32_t);
 }
 
@@ -22,17 +23,20 @@ PoseDescent::Results PoseDescent::results_in(const Block& block) const {
   auto* candidates = block.as<PoseCandidate>();
   auto* refinements = reinterpret_cast<PoseRefinement*>(candidates + most_);
   auto* rescored = reinterpret_cast<RescoredPlace*>(refinements + most_);
-  return {{candidates, reinterpret_cast<std::int32_t*>(rescored + most_)}, refinements, rescored};
+  auto* differences = reinterpret_cast<float*>(rescored + most_);
+  auto* count = reinterpret_cast<std::int32_t*>(differences + stage::PoseConfirm::poses * most_);
+  return {{candidates, count}, refinements, rescored, differences};
 }
 
 stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLevel& frame,
+                                                                int level,
                                                                 const PoseTemplate& templ,
                                                                 const Tables& tables,
                                                                 const List& list) const {
   return {{},
           frame.rows.data,
           templ.pixels(),
-          templ.mask(),
+          templ.scoring_mask(level),
           tables.angles.as<AngleStep>(),
           tables.inverse_scales.as<std::int32_t>(),
           list.candidates,
@@ -75,7 +79,8 @@ Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
         ridges ? templ.steps_below(level).ridge : PoseRidge{};
     local_rescores_[i].problem.pitch = frame.rows.pitch;
     local_rescores_[i].problem.plane = frame.rows.plane;
-    stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, tables_, lists_[i]);
+    stage::LocalRescore::Buffers rescored =
+        local_rescore_buffers(frame, level, templ, tables_, lists_[i]);
     if (Status s = local_rescores_[i].launch(device_, rescored, stream); !s.ok()) return s;
     prunings_[i].problem.choice.least = least_similarity(templ, threshold, level);
     stage::PruneCandidates::Buffers pruned{{},
@@ -114,6 +119,25 @@ Status PoseDescent::enqueue_refinement(const PoseTemplate& templ, const PyramidL
   return pose_refine_.launch(device_, refined, stream);
 }
 
+Status PoseDescent::enqueue_confirmation(const PoseTemplate& templ, const PyramidLevel& frame,
+                                         Stream stream) {
+  if (!confirm_.variant) return {};
+  const Results results = results_in(results_);
+  confirm_.problem.pitch = frame.rows.pitch;
+  confirm_.problem.plane = frame.rows.plane;
+  stage::PoseConfirm::Buffers looks{{},
+                                    frame.rows.data,
+                                    templ.pixels(),
+                                    templ.mask(),
+                                    results.list.candidates,
+                                    results.list.count,
+                                    starts_.as<RefinedPose>(),
+                                    results.refinements,
+                                    results.rescored,
+                                    results.differences};
+  return confirm_.launch(device_, looks, stream);
+}
+
 Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
                             const Rows& pixels, double threshold, bool ridges, Stream stream) {
   if (templ.is_live())
@@ -125,10 +149,11 @@ Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLe
   last_rescore_.problem.pitch = frame.rows.pitch;
   last_rescore_.problem.plane = frame.rows.plane;
   stage::LocalRescore::Buffers rescored =
-      local_rescore_buffers(frame, templ, score_tables_, results.list);
+      local_rescore_buffers(frame, 0, templ, score_tables_, results.list);
   rescored.refinements = results.refinements;
   rescored.found = results.rescored;
   if (Status s = last_rescore_.launch(device_, rescored, stream); !s.ok()) return s;
+  if (Status s = enqueue_confirmation(templ, frame, stream); !s.ok()) return s;
   return runtime(device_.backend)
       .copy(bytes_copy(host_results_.data(), results_.data(), result_bytes()), Memory::device,
             Memory::host, stream);
@@ -137,8 +162,12 @@ Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLe
 std::vector<PoseDescent::End> PoseDescent::ends() const {
   const Results results = results_in(host_results_);
   std::vector<End> ends;
-  for (int i = 0; i < *results.list.count; ++i)
-    ends.push_back({results.list.candidates[i], results.refinements[i], results.rescored[i]});
+  for (int i = 0; i < *results.list.count; ++i) {
+    End end{results.list.candidates[i], results.refinements[i], results.rescored[i], {}};
+    for (int pose = 0; confirm_.variant && pose < stage::PoseConfirm::poses; ++pose)
+      end.differences[pose] = results.differences[stage::PoseConfirm::poses * i + pose];
+    ends.push_back(end);
+  }
   return ends;
 }
 

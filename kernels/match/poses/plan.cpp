@@ -134,8 +134,10 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   WarpEdges edges;
   if (is_on_edges(settings_.match_on))
     edges = {true, template_edge_rule(settings_), 0, 0, planes_read(settings_)};
-  auto made =
-      PoseTemplate::make(device_, t, planes_of(settings_), edges, range, region_.size(), stream);
+  BankTemplate weighed = t;
+  if (!settings_.weights) weighed.weights.clear();
+  auto made = PoseTemplate::make(device_, weighed, planes_of(settings_), edges, range,
+                                 region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
   const int level = templ.grid().top();
@@ -232,6 +234,8 @@ bool PosePlan::adopt(const MatchSettings& settings) {
   same.threshold = settings_.threshold;
   same.subpixel = settings_.subpixel;
   same.best_template = settings_.best_template;
+  if (settings_.confirm_threshold > 0 && settings.confirm_threshold > 0)
+    same.confirm_threshold = settings_.confirm_threshold;
   same.poses.max_overlap = settings_.poses.max_overlap;
   same.poses.vicinity = settings_.poses.vicinity;
   const Rect region = searched_region(frame_, settings.search_region);

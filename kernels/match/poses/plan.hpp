@@ -62,6 +62,7 @@ class PosePlan {
   struct Found {
     double score, similarity;
     Pose pose;
+    float difference;  ///< see stage::PoseConfirm
   };
 
   Status add(const BankTemplate& t, Stream stream);
@@ -82,7 +83,8 @@ class PosePlan {
   /// Whether least squares lead away from a place at the frame's border: then what is there is part
   /// of something that lies across it, at another pose.
   bool is_cut_off(const Search& search, const PoseDescent::End& end) const;
-  /// Those that reach the threshold and overlap no better one too much, best first.
+  /// Those that reach the threshold, differ little enough and overlap no better one too much, best
+  /// first.
   std::vector<Found> suppressed(std::vector<Found> found) const;
   Peak peak_of(std::uint32_t index, const Found& found) const;
 

@@ -88,20 +88,20 @@ bool PosePlan::is_cut_off(const Search& search, const PoseDescent::End& end) con
 
 PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {
   const PoseGrid& grid = search.templ.grid();
-  const auto& [candidate, refinement, rescored] = end;
+  const auto& [candidate, refinement, rescored, differences] = end;
   const auto pose_at = [&](const auto& place, const PoseGrid& of) {
     return Pose{0.5 * place.twice_x, 0.5 * place.twice_y,
                 grid.angle_in_range(of.angle(0, place.pose)) / degree,
                 grid.scale_in_range(of.scale(0, place.pose))};
   };
-  Found found{candidate.score, candidate.similarity, pose_at(candidate, grid)};
+  Found found{candidate.score, candidate.similarity, pose_at(candidate, grid), differences[0]};
   // Farther past the range's border least squares say little of what is best in it.
   if (rescored.is_inside && refinement.is_refined &&
       past(grid, search.templ.size(), refinement.pose) <= least_past) {
     found = {rescored.score,
              similarity_of(info(method_of(settings_)).minimum, contrast_of(settings_).polarity,
                            rescored.score),
-             pose_at(rescored, search.templ.score_grid())};
+             pose_at(rescored, search.templ.score_grid()), differences[1]};
     if (settings_.subpixel != Subpixel::none) settle(grid, refinement.pose, found.pose);
   }
   Pose& pose = found.pose;
@@ -120,6 +120,7 @@ std::vector<PosePlan::Found> PosePlan::suppressed(std::vector<Found> found) cons
     if (static_cast<int>(kept.size()) == settings_.max_peaks ||
         one.similarity < settings_.threshold)
       break;
+    if (settings_.confirm_threshold > 0 && one.difference > settings_.confirm_threshold) continue;
     const bool hidden = std::ranges::any_of(kept, [&](const Found& other) {
       return (std::abs(one.pose.center_x - other.pose.center_x) < distance &&
               std::abs(one.pose.center_y - other.pose.center_y) < distance) ||

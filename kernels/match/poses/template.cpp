@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -39,14 +40,24 @@ bool is_disc(const BankTemplate& t) {
   return farthest < nearest_outside;
 }
 
-/// A level of a mask behind those below it: a pixel counts if all four do.
+/// Of weights the pixels that have at least half of the largest.
+std::vector<std::uint8_t> heavy_ones(std::span<const std::uint8_t> weights) {
+  const int most = std::ranges::max(weights);
+  std::vector<std::uint8_t> heavy;
+  for (const std::uint8_t weight : weights) heavy.push_back(2 * weight >= most);
+  return heavy;
+}
+
+/// A level of a mask behind those below it: a pixel counts if all four do, as often as they do.
 void append_halved(std::vector<std::uint8_t>& mask, const TemplatePyramid& pyramid, int level) {
   const std::int64_t begin = pyramid.begin_of(level);
   const Size from = pyramid.size_of(level), to = pyramid.size_of(level + 1);
   for (int y = 0; y < to.height; ++y)
     for (int x = 0; x < to.width; ++x) {
       const std::int64_t at = begin + std::int64_t{2 * y} * from.width + 2 * x;
-      mask.push_back(mask[at] & mask[at + 1] & mask[at + from.width] & mask[at + from.width + 1]);
+      const int four[] = {mask[at], mask[at + 1], mask[at + from.width], mask[at + from.width + 1]};
+      const int rounded = (std::accumulate(four, four + 4, 0) + 2) / 4;
+      mask.push_back(std::ranges::count(four, 0) > 0 ? 0 : static_cast<std::uint8_t>(rounded));
     }
 }
 
@@ -93,7 +104,9 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   made.round_ = is_disc(t);
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
   if (edges.made) made.leave_out_rim();
-  made.masking_ = masking_of(t.mask, t.size);
+  const std::vector<std::uint8_t> mask = t.weights.empty() ? t.mask : heavy_ones(t.weights);
+  made.masking_ = masking_of(mask, t.size);
+  made.weighting_ = masking_of(t.weights, t.size);
   if (Status s = choose_into(made.pyramid_down_, {t.size, half_of(t.size), 0, 0, t.type}, device);
       !s.ok())
     return s;
@@ -103,7 +116,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
       !s.ok())
     return s;
   if (Status s = choose_into(made.smooth_, {t.size, t.type}, device); !s.ok()) return s;
-  if (Status s = made.allocate(t, stream); !s.ok()) return s;
+  if (Status s = made.allocate(mask, t.weights, stream); !s.ok()) return s;
   if (t.live) made.live_ = t.pixels;
   // What blends into it may still be enqueued on a stream of the caller's.
   if (Status s = t.pixels->wait(); !s.ok()) return s;
@@ -125,14 +138,16 @@ void PoseTemplate::leave_out_rim() {
   if (diameter_ > 0) diameter_ = inner(diameter_);
 }
 
-Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
+Status PoseTemplate::allocate(std::vector<std::uint8_t> mask, std::vector<std::uint8_t> weights,
+                              Stream stream) {
   const Backend backend = device_.backend;
-  std::vector<std::uint8_t> mask = t.mask;
-  for (int level = 0; masking_ && level < pyramid_.halvings; ++level)
-    append_halved(mask, pyramid_, level);
-  counts_ = inset_mask(t.mask, t.size, edge_rule_ ? edge_radius : pose_refine_inset);
+  counts_ = inset_mask(mask, size(), edge_rule_ ? edge_radius : pose_refine_inset);
   aligned_pixels_ = std::ssize(counts_) - std::ranges::count(counts_, 0);
-  if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
+  for (auto& [bytes, block] : {std::pair(&mask, &mask_), std::pair(&weights, &weights_)}) {
+    for (int level = 0; !bytes->empty() && level < pyramid_.halvings; ++level)
+      append_halved(*bytes, pyramid_, level);
+    if (Status s = upload(backend, *block, bytes->data(), bytes->size(), stream); !s.ok()) return s;
+  }
   if (Status s = upload(backend, counted_, counts_.data(), counts_.size(), stream); !s.ok())
     return s;
   if (edge_rule_)
@@ -140,7 +155,7 @@ Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
       return s;
   if (Status s = pixels_.provide(backend, source_planes() * pyramid_.area() * element()); !s.ok())
     return s;
-  return smoothed_.provide(backend, source_planes() * t.size.area() * sizeof(SmoothedPixel));
+  return smoothed_.provide(backend, source_planes() * size().area() * sizeof(SmoothedPixel));
 }
 
 Status PoseTemplate::load(const MatrixView& picture, Stream stream) {

@@ -92,6 +92,12 @@ class PoseTemplate {
   const std::uint8_t* pixels() const { return pixels_.as<std::uint8_t>(); }
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
   const Masking& masking() const { return masking_; }
+  /// By which candidates of a level are scored: at full size weights, where the template has any,
+  /// of which the mask has the pixels of half of the largest or more.
+  const Masking& scoring(int level) const { return weighs(level) ? weighting_ : masking_; }
+  const std::uint8_t* scoring_mask(int level) const {
+    return weighs(level) ? weights_.as<std::uint8_t>() : mask();
+  }
   const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
   /// Of edges, in place of smoothed pixels: on the host, and where the stage reads them.
   const EdgePoints& edge_points() const { return edge_points_; }
@@ -129,7 +135,8 @@ class PoseTemplate {
   };
 
   void leave_out_rim();
-  Status allocate(const BankTemplate& t, Stream stream);
+  Status allocate(std::vector<std::uint8_t> mask, std::vector<std::uint8_t> weights, Stream stream);
+  bool weighs(int level) const { return level == 0 && weighting_; }
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& picture, Stream stream);
   /// How many there are of the template itself.
@@ -215,7 +222,7 @@ class PoseTemplate {
   int diameter_ = 0;    ///< of the circle that holds it, where that says more
   bool round_ = false;  ///< what counts is a disc
   bool flat_ = false;
-  Masking masking_;
+  Masking masking_, weighting_;
   PoseGrid grid_, top_grid_, score_grid_;
   std::vector<double> likeness_;   ///< of each level with itself half a pixel away
   std::vector<PoseRidge> ridges_;  ///< of each level below the top, see steps_below()
@@ -223,7 +230,7 @@ class PoseTemplate {
   const Variant<stage::WarpTemplate>* warp_template_ = nullptr;
   const Variant<stage::Smooth>* smooth_ = nullptr;
   std::vector<std::uint8_t> counts_;  ///< the same as counted_
-  Block pixels_, mask_, smoothed_, counted_, points_;
+  Block pixels_, mask_, weights_, smoothed_, counted_, points_;
   std::vector<TopScale> top_;
   std::shared_ptr<const TemplatePixels> live_;  ///< null for templates that do not change
   std::uint64_t version_ = 0;                   ///< of it, that is loaded

@@ -48,12 +48,6 @@ struct Confirm {
           .with(Feature::contrast, polarity != Polarity::same);
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
-    /// Squares across and down.
-    XCORR_HD Size squares() const {
-      const Size size = correlate.right;
-      return {(size.width + confirm_side - 1) / confirm_side,
-              (size.height + confirm_side - 1) / confirm_side};
-    }
   };
 
   struct Buffers : LaunchOfRights {

@@ -71,7 +71,8 @@ struct LocalRescore {
           .with(Feature::planes, planes > 1)
           .with(Feature::mask, bool(masking))
           .with(Feature::contrast, bool(contrast))
-          .with(Feature::overhang, overhang >= 0);
+          .with(Feature::overhang, overhang >= 0)
+          .with(Feature::weights, masking.weighted);
     }
     /// Whether one score is better than another. `minimum`: the best is the smallest.
     XCORR_HD bool better(bool minimum, double score, double other) const {
@@ -94,7 +95,7 @@ struct LocalRescore {
   struct Buffers : Launch {
     const std::uint8_t* frame = nullptr;   ///< its rows' bytes
     const std::uint8_t* pixels = nullptr;  ///< see WarpTemplate; their bytes
-    const std::uint8_t* mask = nullptr;
+    const std::uint8_t* mask = nullptr;    ///< weights are halved as pixels, but 0 where one is
     const AngleStep* angles = nullptr;
     const std::int32_t* inverse_scales = nullptr;
     const PoseCandidate* candidates = nullptr;

@@ -93,12 +93,18 @@ struct PoseSteps {
 
   XCORR_HD WarpMap map(int level, PoseIndex pose, const PoseTables& tables) const {
     const AngleStep angle = tables.angles[pose.angle << level];
-    std::int64_t pixel = pixel_of(level, pose.scale, tables);
+    const std::int64_t pixel = pixel_of(level, pose.scale, tables);
     WarpMap map{};
     const std::int64_t c = round ? one : angle.cosine < 0 ? -angle.cosine : angle.cosine;
     const std::int64_t s = round ? 0 : angle.sine < 0 ? -angle.sine : angle.sine;
     map.width = pixels_in(within_circle(c * extent.width + s * extent.height), pixel);
     map.height = pixels_in(within_circle(s * extent.width + c * extent.height), pixel);
+    set_way(map, pixel, angle, halvings);
+    return map;
+  }
+  /// Gives a map the way from an image at that angle to a template that can be halved so often.
+  /// \param pixel  what one of the image covers of the template, in 2^-24 of its pixels
+  XCORR_HD static void set_way(WarpMap& map, std::int64_t pixel, AngleStep angle, int halvings) {
     for (; map.level < halvings && pixel >= 2 << 24; pixel >>= 1) ++map.level;
     // Samples no more than about a pixel apart (2^0.4), so that none is passed over; where a pixel
     // covers very many, some hundred are a good sample.
@@ -110,7 +116,6 @@ struct PoseSteps {
     map.u_by_x = map.v_by_y = share_of(half_sample, angle.cosine);
     map.v_by_x = share_of(half_sample, angle.sine);
     map.u_by_y = -map.v_by_x;
-    return map;
   }
   /// No image of a level is larger.
   Size most(int level, const PoseTables& tables) const {

@@ -9,7 +9,8 @@
 // mean of `samples` x `samples` places, at which that level is read by cubic convolution (Keys
 // 1981, a = -1/2); at a whole pixel that is the pixel itself, so an upright image of a level is
 // that of the pyramid. A pixel counts where all that its samples are mixed of counts: so nothing
-// from behind the mask's edge does.
+// from behind the mask's edge does. A mask of weights (see stages/match/mask.hpp) is mixed, too, in
+// between linearly: so often a pixel counts.
 //
 // Of edges an image has two planes: it is made at full size, and its edges are halved as often as
 // its level says, as those of frames are.
@@ -182,6 +183,15 @@ struct WarpedTemplate {
         if (!mask[std::int64_t{v.whole + j} * size.width + u.whole + i]) return false;
     return true;
   }
+  /// 2^14 times how often a place counts that does, by a mask of weights: these are mixed linearly.
+  XCORR_HD int weight(const WarpedPlace& u, const WarpedPlace& v) const {
+    const std::uint8_t* const first = mask + std::int64_t{v.whole} * size.width + u.whole;
+    const auto in_row = [&](const std::uint8_t* row) {
+      return row[0] * (128 - u.fraction) + row[u.fraction > 0] * u.fraction;
+    };
+    return in_row(first) * (128 - v.fraction) +
+           in_row(first + (v.fraction > 0 ? size.width : 0)) * v.fraction;
+  }
 };
 
 /// A row of an image: where the samples of its pixels lie in the template.
@@ -249,6 +259,19 @@ struct WarpedPixel {
     }
   }
 };
+
+/// How often a pixel of an image counts that does, by a mask of weights: the mean of its samples.
+template <class T>
+XCORR_HD int warped_weight(const WarpedTemplate<T>& from, const WarpMap& map, int x, int y) {
+  const int samples = 1 << map.log2_samples, shift = 14 + 2 * map.log2_samples;
+  std::int64_t sum = std::int64_t{1} << (shift - 1);
+  for (int j = 0; j < samples; ++j) {
+    const WarpedRow row(from, map, y * samples + j);
+    for (int i = 0; i < samples; ++i)
+      sum += from.weight(row.u_at(x * samples + i), row.v_at(x * samples + i));
+  }
+  return static_cast<int>(sum >> shift);
+}
 
 namespace stage {
 

@@ -14,6 +14,7 @@ using xcorr::RescoredPlace;
 
 class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
   bool concerns(const Case& c) const override { return is_posed(c); }
+  bool weighs() const override { return true; }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     // A method and a level a case, so that each gets its share.
