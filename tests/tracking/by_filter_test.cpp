@@ -157,6 +157,27 @@ TEST_F(ByFilterTest, WhatIsRecognisedIsTheTarget) {
     }
 }
 
+/// That lowers the confidence, and nothing else: what is not like the first view is in doubt where
+/// it is responded to more than usual, or in any case.
+TEST_F(ByFilterTest, WhatIsRespondedToMoreThanTheFirstViewAllowsIsInDoubt) {
+  constexpr struct {
+    double growth, most_growth, confidence;
+  } cases[] = {{1.3, 1.2, 0.85}, {1.3, 1.4, 0.99}, {0.8, 1.01, 0.99}, {0.8, 0.9, 0.85}};
+  for (const auto& [growth, most_growth, confidence] : cases) {
+    SCOPED_TRACE(testing::Message() << growth << " of at most " << most_growth);
+    tracker_ = {};
+    see({peak(100, 50)}, {});
+    for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50, 0.9, last_id_)});
+    RatedDetection seen = rated_detection(103, 50, 0.99, last_id_);
+    seen.response *= growth;
+    seen.most_growth = most_growth;
+    see({}, {seen});
+    EXPECT_EQ(track().target.confidence, confidence);
+    EXPECT_EQ(track().target.peak.x, 103);
+    EXPECT_EQ(track().trace.sure, 0.99);
+  }
+}
+
 /// Half of it is still there; then it goes.
 TEST_F(ByFilterTest, ATargetLeavesWithItsMiddle) {
   see({peak(600, 50)}, {});

@@ -45,6 +45,20 @@ TEST(Resemblance, IsThatOfWhatIsRecognisedNow) {
   EXPECT_EQ(recognition(seen), 0);
 }
 
+/// The values that docs/tracking.md gives.
+TEST(MostGrowth, IsThatOfTheFormula) {
+  FilterDetection seen;
+  seen.first_response = 0.2;
+  seen.color_likeness = 0.8;
+  EXPECT_NEAR(most_growth(seen), 1.76, 0.005);
+  seen.first_response = 0.1;
+  EXPECT_NEAR(most_growth(seen), 1.39, 0.005);
+  seen.color_likeness = 0.6;
+  EXPECT_NEAR(most_growth(seen), 0.93, 0.005);
+  seen.first_response = -0.1;
+  EXPECT_EQ(most_growth(seen), 0);
+}
+
 /// Methods that are not normed have no best score.
 TEST(Confidence, HasLimits) {
   EXPECT_EQ(confidence(7, 3), confidence(1, 0.5));

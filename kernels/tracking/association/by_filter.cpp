@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tracking/association/boxes.hpp"
+#include "tracking/association/confidence.hpp"
 #include "tracking/association/targets.hpp"
 
 namespace xcorr::follow {
@@ -111,10 +112,13 @@ struct Judgement {
 /// By what the filter says, or by the recognition where that is not enough.
 Judgement judge(const RatedDetection& one, const Track& track, const TrackRules& rules,
                 bool recognised) {
-  const bool responds = one.response >= least_share * track.trace.usual &&
-                        one.confidence >= rules.settings.min_confidence;
-  return recognised && !responds ? Judgement{one.recognition, one.recognition}
-                                 : Judgement{one.confidence, one.resemblance};
+  const double usual = track.trace.usual;
+  const bool responds =
+      one.response >= least_share * usual && one.confidence >= rules.settings.min_confidence;
+  const double growth = usual > 0 ? std::max(one.response / usual, 1.0) : 1;
+  const double most = growth > one.most_growth ? confidence_in_doubt : 1;
+  if (recognised && !responds) return {one.recognition, std::min(one.recognition, most)};
+  return {one.confidence, std::min(one.resemblance, most)};
 }
 
 /// Whether its middle lies in the box where the target is expected, or no farther off than its

@@ -24,6 +24,10 @@ constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first 
 /// With less the filter of the first view does not know what it sees, or its colours do not.
 constexpr double least_first_response = 0.05, least_likeness = 0.5;
 
+/// A regression, rounded, of what is right on the logarithms of the first view's response and of
+/// the growth, and on the likeness.
+constexpr double likeness_for_growth = 6, power_of_growth = 3, offset_of_growth = -1.5;
+
 double resemblance(double first_response, double color_likeness) {
   return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +
                   offset_of_first);
@@ -43,6 +47,12 @@ double confidence(double psr) {
 
 double resemblance(const FilterDetection& filter_detection) {
   return resemblance(filter_detection.first_response, filter_detection.color_likeness);
+}
+
+double most_growth(const FilterDetection& filter_detection) {
+  const double first = std::max(filter_detection.first_response, 0.0);
+  const double likeness = likeness_for_growth * filter_detection.color_likeness + offset_of_growth;
+  return std::pow(first * std::exp(likeness), 1 / power_of_growth);
 }
 
 double recognition(const FilterDetection& filter_detection) {

@@ -20,8 +20,16 @@ double confidence(double psr);
 /// have learnt something else, and respond to that as surely.
 double resemblance(const FilterDetection& filter_detection);
 
-/// The same of what is seen now, if the filter and the colours of the first view both know it; else
-/// 0.
+/// The most that may be said of what is in doubt.
+inline constexpr double confidence_in_doubt = 0.85;
+
+/// How many times the usual response a place may have: more is in doubt, as a filter that has slid
+/// onto the ground responds to it more than it did to its target. What looks as it did first may be
+/// responded to with more; with less than 1 it is in doubt in any case.
+double most_growth(const FilterDetection& filter_detection);
+
+/// As resemblance(), of what is seen now, if the filter and the colours of the first view both know
+/// it; else 0.
 double recognition(const FilterDetection& filter_detection);
 
 }  // namespace xcorr::follow

@@ -224,11 +224,10 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
                       std::span<const TargetBox> places,
                       std::span<const FilterDetection> filter_detections) {
   std::vector<RatedDetection> rated_detections;
-  for (std::size_t i = 0; i < filter_detections.size(); ++i)
-    rated_detections.push_back(
-        {places[i].target, filter_detections[i].box, filter_detections[i].response,
-         follow::confidence(filter_detections[i].psr), filter_detections[i].angle,
-         follow::resemblance(filter_detections[i]), follow::recognition(filter_detections[i])});
+  for (const FilterDetection& seen : filter_detections)
+    rated_detections.push_back({places[rated_detections.size()].target, seen.box, seen.response,
+                                follow::confidence(seen.psr), seen.angle, follow::resemblance(seen),
+                                follow::recognition(seen), follow::most_growth(seen)});
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_thing(peaks);

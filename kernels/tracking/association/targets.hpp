@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,8 +54,9 @@ struct RatedDetection {
   double response;    ///< as of FilterDetection
   double confidence;  ///< that the filter responds to what it has learnt, 0 to 1
   double angle = 0;
-  double resemblance = 1;  ///< as of resemblance()
-  double recognition = 0;  ///< as of recognition()
+  double resemblance = 1;                                        ///< as of resemblance()
+  double recognition = 0;                                        ///< as of recognition()
+  double most_growth = std::numeric_limits<double>::infinity();  ///< as of most_growth()
 };
 
 /// The parameters of an update.
