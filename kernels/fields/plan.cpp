@@ -206,7 +206,7 @@ double FieldPlan::seconds_of(const Pass& pass) const {
 double FieldPlan::seconds_of_fit() const {
   if (!fits_) return 0;
   /// Products for a pixel of a window: the spline's, in some rounds.
-  constexpr double of_pixel = 1000;
+  constexpr double of_pixel = 400;
   const double window = settings_.windows.back();
   return of_pixel * static_cast<double>(grid().count.area()) * window * window /
          speed_of(device_, ElementType::f32).products;
