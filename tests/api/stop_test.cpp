@@ -75,7 +75,12 @@ Status masked_floats() {
 }
 
 /// Every angle, none of them in a smaller image.
-constexpr PoseRange at_full_size{.angle_extent = 360, .pyramid_levels = 0};
+const PoseRange at_full_size = [] {
+  PoseRange range;
+  range.angle_extent = 360;
+  range.pyramid_levels = 0;
+  return range;
+}();
 
 void on_edges(MatchSettings& settings) { settings.match_on = MatchOn::edges; }
 
