@@ -62,9 +62,9 @@ void add_those_of_poses(const xcorr::PoseRange& poses, std::vector<std::string>&
   };
   add("scale-min", poses.scale_min, "scale-max", poses.scale_max,
       "sizes between the two are searched");
-  add("angle-step", poses.angle_step, "angle-extent", poses.angle_extent,
-      poses.angle_extent > 0 ? "the first look is at the first and the last angle alone"
-                             : "one angle is searched, steps have no effect");
+  if (poses.angle_extent > 0)
+    add("angle-step", poses.angle_step, "angle-extent", poses.angle_extent,
+        "the first look is at the first and the last angle alone");
 }
 
 /// Of frames that have not what is asked for, or of gray templates for colour.
