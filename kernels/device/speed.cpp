@@ -16,7 +16,7 @@ Speed speed_of(const Device& device, ElementType type) {
   }
   const int limit = max_threads(), cores = std::max(1, tbb::info::default_concurrency());
   const double threads = limit > 0 ? std::min(limit, cores) : cores;
-  return {threads * (bytes ? 3e10 : 5e9), threads * 2e7, threads * 2e9};
+  return {threads * (bytes ? 5e10 : 5e9), threads * (bytes ? 8e7 : 4e7), threads * 2e9};
 }
 
 Status check_work(double seconds, const Budget& budget, const std::string& what) {

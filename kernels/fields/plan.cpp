@@ -205,8 +205,9 @@ double FieldPlan::seconds_of(const Pass& pass) const {
 /// Of both fits.
 double FieldPlan::seconds_of_fit() const {
   if (!fits_) return 0;
-  /// Products for a pixel of a window: the spline's, in some rounds.
-  constexpr double of_pixel = 1000;
+  // Products for a pixel of a window: the spline's, in some rounds. A GPU's launches are cut by
+  // it, for which rather too many are counted.
+  const double of_pixel = device_.backend == Backend::cpu ? 400 : 1000;
   const double window = settings_.windows.back();
   return of_pixel * static_cast<double>(grid().count.area()) * window * window /
          speed_of(device_, ElementType::f32).products;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <numbers>
 #include <numeric>
 #include <span>
 #include <sstream>
@@ -256,7 +258,33 @@ bool compare_trimmed(const MatchSettings& settings, Size frame) {
          searched_region(frame, settings.search_region).size() == frame;
 }
 
+namespace {
+
+/// Of the weights of a Gaussian in the middle of an interval, the share inside.
+double share_inside(int length, double sigma) {
+  return std::erf(length / (2 * std::numbers::sqrt2 * sigma));
+}
+
+/// Smoothed, a small template is all but a slope, which other slopes are like: even its middle is
+/// made mostly of what lies outside, where a frame has something else than its repeated edges.
+Status check_smoothed(const BankTemplate& t, std::size_t index, double sigma) {
+  constexpr double least = 0.5;
+  if (!(sigma > 0) ||
+      share_inside(t.size.width, sigma) * share_inside(t.size.height, sigma) >= least)
+    return {};
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "template %zu of %dx%d pixels is flat after smoothing by a prefilter_sigma of %g: "
+                "take a smaller one, or a larger template",
+                index, t.size.width, t.size.height, sigma);
+  return {Code::invalid_argument, text};
+}
+
+}  // namespace
+
 Status check_bank(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {
+  for (std::size_t i = 0; i < bank.size(); ++i)
+    if (Status s = check_smoothed(bank[i], i, settings.prefilter_sigma); !s.ok()) return s;
   for (std::size_t i = 0; i < bank.size() && settings.weights; ++i)
     if (!bank[i].weights.empty() && bank[i].size.area() > max_u16_pixels)
       return {Code::invalid_argument, "template " + std::to_string(i) +

@@ -12,16 +12,22 @@ double seconds_of(const SearchWork& work, Products products, const Device& devic
   const auto pixels = static_cast<double>(work.region.area());
   const auto windows = static_cast<double>(valid_shifts(work.region, work.size).size().area());
   const double transform = pixels / speed.points;
-  const double definition =
-      windows * static_cast<double>(work.masking.pixels(work.size)) / speed.products;
+  const bool weighted = work.masking.weighted;  // then `counted` is the sum of weights
+  const auto multiplied =
+      static_cast<double>(weighted ? work.size.area() : work.masking.pixels(work.size));
+  const double definition = windows * multiplied / speed.products;
   const double each = products == Products::by_transform    ? transform
                       : products == Products::by_definition ? definition
                                                             : std::min(transform, definition);
-  // Of the sums under a mask: by runs or, of bytes, by three transforms.
+  // Of the sums under a mask: by runs or, of bytes, by three transforms. A CPU adds up several
+  // bytes at once.
   double sums = (pixels + windows) / speed.adds;
   if (work.masking) {
-    const double runs = 2 * windows * static_cast<double>(work.masking.runs) / speed.adds;
-    sums += work.type == ElementType::u8 ? std::min(runs, 3 * transform) : runs;
+    const bool bytes = work.type == ElementType::u8;
+    const double at_once = bytes && device.backend == Backend::cpu ? 4 : 1;
+    const double runs =
+        2 * windows * static_cast<double>(work.masking.runs) / (at_once * speed.adds);
+    sums += bytes || weighted ? std::min(runs, 3 * transform) : runs;
   }
   constexpr int passes = 4;  // over the scores of a template
   return sums + static_cast<double>(work.count) * (each + passes * windows / speed.adds);

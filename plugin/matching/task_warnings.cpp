@@ -30,9 +30,15 @@ std::string at_least_of(const xcorr::PoseRange& poses) {
 void add_those_of(const LumaImage& image, const std::string& file,
                   const xcorr::MatchSettings& match, xcorr::Size frame,
                   std::vector<std::string>& warnings) {
-  const xcorr::Size area = xcorr::searched_region(frame, match.search_region).size();
+  const xcorr::Rect region = xcorr::searched_region(frame, match.search_region);
+  const xcorr::Size area = region.size();
   const std::string name = "The template '" + file + "'";
-  if (!may_fit(image.size, area, match.poses))
+  if (region.empty())
+    warnings.push_back(name + " cannot match: its search region begins at " +
+                       std::to_string(match.search_region.x) + "," +
+                       std::to_string(match.search_region.y) + ", outside of the frames of " +
+                       text_of(frame) + " pixels");
+  else if (!may_fit(image.size, area, match.poses))
     warnings.push_back(name + " of " + text_of(image.size) + " pixels" + at_least_of(match.poses) +
                        " is larger than the " + text_of(area) +
                        " that are searched: it cannot match");
@@ -42,6 +48,23 @@ void add_those_of(const LumaImage& image, const std::string& file,
                        xcorr::info(match.method).name +
                        "' could match; 'sqdiff-normed' compares brightness, 'match-on=edges' a "
                        "mask's outline");
+}
+
+/// Of limits the wrong way round, and of steps that leave nothing between the ends of a range.
+void add_those_of_poses(const xcorr::PoseRange& poses, std::vector<std::string>& warnings) {
+  const auto add = [&](const char* one, double value, const char* other, double limit,
+                       const char* then) {
+    if (!(value > limit)) return;
+    std::ostringstream text;
+    text << "'" << one << "' of " << value << " is above '" << other << "' of " << limit << ": "
+         << then;
+    warnings.push_back(text.str());
+  };
+  add("scale-min", poses.scale_min, "scale-max", poses.scale_max,
+      "sizes between the two are searched");
+  if (poses.angle_extent > 0)
+    add("angle-step", poses.angle_step, "angle-extent", poses.angle_extent,
+        "the first look is at the first and the last angle alone");
 }
 
 /// Of frames that have not what is asked for, or of gray templates for colour.
@@ -93,6 +116,7 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
         "them; with template-update=0 from the start on they are shared out");
   add_those_of_match_on(asked, done, format, warnings);
   add_those_of_weights(asked, done, warnings);
+  add_those_of_poses(done.search.match.poses, warnings);
   bool has_thresholds = false;
   for (std::size_t i = 0; i < images.size(); ++i) {
     const LoadedImage& image = (*done.template_set)[i];

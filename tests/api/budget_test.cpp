@@ -14,14 +14,15 @@ namespace {
 class BudgetTest : public BackendTest {
  protected:
   /// Prepares for frames of that size. Details of eight pixels can be halved.
-  Status prepare(Size templ, const MatchSettings& settings, Size frame = {1920, 1080}) {
+  Status prepare(Size templ, const MatchSettings& settings, Size frame = {1920, 1080},
+                 std::span<const MatrixView> masks = {}) {
     const auto squares = random_image<std::uint8_t>({templ.width / 8 + 1, templ.height / 8 + 1}, 1);
     Image<std::uint8_t> image(templ);
     for (int y = 0; y < templ.height; ++y)
       for (int x = 0; x < templ.width; ++x) image.at(x, y) = squares.at(x / 8, y / 8);
     const MatrixView view = image.view();
     auto matcher = Matcher::create(device);
-    if (Status s = matcher.value().set_templates({&view, 1}); !s.ok()) return s;
+    if (Status s = matcher.value().set_templates({&view, 1}, masks); !s.ok()) return s;
     Status status = matcher.value().prepare(ElementType::u8, frame, settings);
     cost = matcher.value().cost();
     return status;
@@ -61,6 +62,22 @@ TEST_P(BudgetTest, OfWork) {
   EXPECT_TRUE(prepare({100, 80}, settings).ok());
   ASSERT_TRUE(prepare({100, 80}, settings, {480, 270}).ok());
   EXPECT_LT(cost.seconds, seconds);
+}
+
+/// How often a pixel counts makes no more products, nor do many runs of pixels more sums.
+TEST_P(BudgetTest, OfMasks) {
+  const Size size{100, 80};
+  MatchSettings settings;
+  ASSERT_TRUE(prepare(size, settings).ok());
+  const double plain = cost.seconds;
+  const auto weights = random_image<std::uint8_t>(size, 3);
+  const MatrixView mask[] = {weights.view()};
+  for (const bool weighted : {false, true}) {
+    settings.weights = weighted;
+    ASSERT_TRUE(prepare(size, settings, {1920, 1080}, mask).ok());
+    EXPECT_GT(cost.seconds, plain);
+    EXPECT_LT(cost.seconds, 8 * plain);
+  }
 }
 
 /// A thin template's images are as large as it is long, turned.

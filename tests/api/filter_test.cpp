@@ -262,6 +262,29 @@ TEST_P(PrefilterTest, TheRegionAndSigmaMayChange) {
   }
 }
 
+/// Three pixels under a Gaussian of ten are a slope, which scores 1 wherever there is another.
+TEST(Prefilter, SmallTemplatesUnderWideOnesAreRefused) {
+  const auto frame = random_image<std::uint8_t>({120, 90}, 25);
+  const auto prepared = [&](Size size, double sigma) {
+    const auto pattern = crop(frame, {40, 30, size.width, size.height});
+    const MatrixView view = pattern.view();
+    auto matcher = Matcher::create(open_device(Backend::cpu).value());
+    EXPECT_TRUE(matcher.value().set_templates({&view, 1}).ok());
+    MatchSettings s;
+    s.prefilter_sigma = sigma;
+    return matcher.value().prepare(ElementType::u8, frame.size, s);
+  };
+  for (const auto& [size, sigma] :
+       {std::pair(Size{3, 3}, 10.0), {Size{3, 3}, 2.0}, {Size{20, 20}, 10.0}, {Size{60, 4}, 3.0}}) {
+    const Status status = prepared(size, sigma);
+    EXPECT_EQ(status.code(), Code::invalid_argument) << size.width;
+    EXPECT_NE(status.message().find("is flat after smoothing"), std::string::npos);
+  }
+  for (const auto& [size, sigma] :
+       {std::pair(Size{3, 3}, 1.0), {Size{22, 22}, 10.0}, {Size{60, 5}, 3.0}})
+    EXPECT_TRUE(prepared(size, sigma).ok()) << size.width;
+}
+
 TEST(Prefilter, SigmaOutOfRangeIsRefused) {
   auto matcher = Matcher::create(open_device(Backend::cpu).value());
   MatchSettings s;

@@ -12,6 +12,7 @@
 #include <xcorr/tracker.hpp>
 
 #include "fields/plan.hpp"
+#include "planes.hpp"
 #include "support.hpp"
 
 namespace api {
@@ -73,6 +74,62 @@ Status masked_floats() {
   return search(frame.view(), templ.view(), without_limits(), masks);
 }
 
+/// Every angle, none of them in a smaller image.
+const PoseRange at_full_size = [] {
+  PoseRange range;
+  range.angle_extent = 360;
+  range.pyramid_levels = 0;
+  return range;
+}();
+
+void on_edges(MatchSettings& settings) { settings.match_on = MatchOn::edges; }
+
+void over_the_border(MatchSettings& settings) { settings.overhang = 0.5; }
+
+void looked_at_twice(MatchSettings& settings) {
+  settings.confirm_threshold = 200;
+  settings.min_contrast = 1;
+  settings.polarity = Polarity::either;
+  settings.min_confidence = 0;
+}
+
+/// Frame after frame, with a template that is there and fifty peaks.
+Status small(const std::function<void(MatchSettings&)>& change, bool masked = false) {
+  const auto frame = random_image<std::uint8_t>({1280, 720}, 1);
+  const auto templ = crop(frame, {300, 200, 90, 70});
+  const auto mask = random_image<std::uint8_t>(templ.size, 3);
+  const MatrixView views[] = {mask.view()};
+  MatchSettings settings = without_limits();
+  settings.max_peaks = 50;
+  settings.threshold = 0.01;
+  change(settings);
+  return search(frame.view(), templ.view(), settings,
+                masked ? std::span<const MatrixView>(views) : std::span<const MatrixView>());
+}
+
+Status in_color(PoseRange poses) {
+  const auto frame = random_planes<std::uint8_t>({640, 480}, 1);
+  const auto templ = crop_planes(frame, {100, 100, 60, 50});
+  MatchSettings settings = without_limits();
+  settings.match_on = MatchOn::color;
+  settings.poses = poses;
+  return search(planar(frame), planar(templ), settings);
+}
+
+/// The scores of every place, again and again.
+Status scores() {
+  const auto frame = random_image<std::uint8_t>({1920, 1080}, 1);
+  const auto templ = crop(frame, {300, 200, 90, 70});
+  const MatrixView view = templ.view();
+  auto matcher = Matcher::create(cpu());
+  if (Status s = matcher.value().set_templates({&view, 1}); !s.ok()) return s;
+  if (Status s = matcher.value().prepare(ElementType::u8, frame.size, without_limits()); !s.ok())
+    return s;
+  Response response;
+  while (true)
+    if (Status s = matcher.value().respond(frame.view(), 0, response); !s.ok()) return s;
+}
+
 Status field(FieldSubpixel subpixel, std::vector<int> windows, int range) {
   const auto reference = random_image<std::uint8_t>({640, 480}, 1);
   FieldSettings settings;
@@ -129,19 +186,42 @@ TEST_P(StopTest, EndsSoon) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, StopTest,
-    testing::Values(LongWork{"poses", [] { return poses(-1, 1); }},
-                    LongWork{"poses at full size", [] { return poses(0, 1); }},
-                    LongWork{"poses of several sizes", [] { return poses(0, 1.1); }},
-                    LongWork{"transforms", [] { return upright("fft"); }},
-                    LongWork{"products by definition", [] { return upright("direct"); }},
-                    LongWork{"masked floats", masked_floats},
-                    LongWork{"windows", [] { return field(FieldSubpixel::gauss, {256}, 64); }},
-                    LongWork{"blocks", [] { return field(FieldSubpixel::gauss, {64}, 64); }},
-                    LongWork{"least squares",
-                             [] {
-                               return field(FieldSubpixel::least_squares, {64, 32}, 4);
-                             }},
-                    LongWork{"filters", filters}),
+    testing::Values(
+        LongWork{"poses", [] { return poses(-1, 1); }},
+        LongWork{"poses at full size", [] { return poses(0, 1); }},
+        LongWork{"poses of several sizes", [] { return poses(0, 1.1); }},
+        LongWork{"transforms", [] { return upright("fft"); }},
+        LongWork{"products by definition", [] { return upright("direct"); }},
+        LongWork{"masked floats", masked_floats},
+        LongWork{"windows", [] { return field(FieldSubpixel::gauss, {256}, 64); }},
+        LongWork{"blocks", [] { return field(FieldSubpixel::gauss, {64}, 64); }},
+        LongWork{"least squares",
+                 [] {
+                   return field(FieldSubpixel::least_squares, {64, 32}, 4);
+                 }},
+        LongWork{"edges", [] { return small(on_edges); }},
+        LongWork{"edges at any angle",
+                 [] {
+                   return small([](MatchSettings& s) {
+                     on_edges(s);
+                     s.poses = at_full_size;
+                   });
+                 }},
+        LongWork{"colour", [] { return in_color({}); }},
+        LongWork{"colour at any angle", [] { return in_color(at_full_size); }},
+        LongWork{"overhang", [] { return small(over_the_border); }},
+        LongWork{"overhang at any angle",
+                 [] {
+                   return small([](MatchSettings& s) {
+                     over_the_border(s);
+                     s.poses = at_full_size;
+                   });
+                 }},
+        LongWork{"weights", [] { return small([](MatchSettings& s) { s.weights = true; }, true); }},
+        LongWork{"second looks", [] { return small(looked_at_twice); }},
+        LongWork{"smoothed frames",
+                 [] { return small([](MatchSettings& s) { s.prefilter_sigma = 10; }); }},
+        LongWork{"scores", scores}, LongWork{"filters", filters}),
     [](const auto& info) {
       std::string name = info.param.name;
       std::ranges::replace(name, ' ', '_');

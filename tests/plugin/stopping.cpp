@@ -128,8 +128,8 @@ ELEMENT_TEST(flush_that_waits_for_the_stop) {
 
 /// What a frame of these takes minutes for.
 constexpr const char* long_work[] = {
-    "cudaxcorr angle-extent=360 pyramid-levels=0 max-memory=0 template=",
-    "cudaxcorr angle-extent=360 exhaustive=true track=true max-memory=0 template=",
+    "cudaxcorr angle-extent=360 scale-max=1.05 pyramid-levels=0 max-memory=0 template=",
+    "cudaxcorr angle-extent=360 scale-max=1.05 exhaustive=true track=true max-memory=0 template=",
     "cudaxcorrfield spacing=1 windows=<256> search-range=64",
     "cudaxcorrfield spacing=1 windows=<64,32> subpixel=least-squares order=2",
 };

@@ -127,6 +127,27 @@ ELEMENT_TEST(confidence_by_methods_without_it) {
     assert_equals_int(messages_of(patch() + "threshold=1 min-confidence=0.9 " + fine).size(), 0);
 }
 
+/// What the limits have in common is not what was meant.
+ELEMENT_TEST(limits_the_wrong_way_round) {
+  const std::string found = patch() + "threshold=1 ";
+  assert_told(found + "scale-min=1.5", {"'scale-min' of 1.5", "'scale-max' of 1:", "between"});
+  assert_told(found + "angle-step=90 angle-extent=50",
+              {"'angle-step' of 90", "'angle-extent' of 50:", "first and the last"});
+  for (const char* fine :
+       {"scale-min=1.5 scale-max=1.5", "angle-step=50 angle-extent=50", "angle-step=5"})
+    assert_equals_int(messages_of(found + fine).size(), 0);
+}
+
+ELEMENT_TEST(region_outside_the_frames) {
+  for (const char* region : {"<64,0,20,20>", "<0,500,20,20>", "<-30,0,20,20>"})
+    assert_told(patch() + "search-region=" + region,
+                {"its search region begins at", "outside of the frames of 64x48"});
+}
+
+ELEMENT_TEST(small_template_under_a_wide_prefilter) {
+  assert_told(patch() + "prefilter-sigma=10", {"9x9 pixels is flat after smoothing", "of 10"});
+}
+
 ELEMENT_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);

@@ -19,7 +19,7 @@ double descent_seconds(const PoseTemplate& templ, const Device& device) {
   for (int level = 0; level < templ.grid().top(); ++level)
     products += rescored * std::max<double>(poses, templ.steps_below(level).neighbours()) *
                 static_cast<double>(templ.grid().most(level).area());
-  return products / speed_of(device, templ.type()).products;
+  return products * templ.planes() / speed_of(device, templ.type()).products;
 }
 
 }  // namespace
@@ -48,8 +48,8 @@ Result<double> pose_search_cost(const PoseTemplate& templ, Size region, const De
                         std::max<std::int64_t>(scaled(templ.masking().runs), most.height)};
   const Size size{std::min(most.width, region.width), std::min(most.height, region.height)};
   const SearchWork work{templ.type(), region, size, shares ? poses : 1, masking};
-  const double searched =
-      seconds_of(work, Products::quickest, device) * (shares ? 1 : static_cast<double>(poses));
+  const double searched = seconds_of(work, Products::quickest, device) * templ.planes() *
+                          (shares ? 1 : static_cast<double>(poses));
   const double seconds = searched + descent_seconds(templ, device);
   if (Status s = check_work(before + seconds, budget, what); !s.ok()) return s;
   return seconds;
