@@ -16,7 +16,7 @@ import time
 from typing import Any, Callable, Iterator
 
 from .._launch_line import quoted
-from ..field.images import Unreadable, in_folder, named, say
+from ..field.images import Unreadable, named, say
 from .launch import check_gstreamer, frames, has_element
 from .options import add_search, count, seconds, settings
 from .pipeline import matcher, source, writer
@@ -296,8 +296,6 @@ def run(options: argparse.Namespace) -> int:
     report = Report(options.input, options.templates, read_expectations(options.expect))
     for label in _unknown(report.expectations, options.templates):
         say(f"{shown(label)} is expected, and nothing in {options.templates} is called so")
-    if not options.template and not in_folder(pathlib.Path(options.templates)):
-        say(f"{options.templates}: there is no image in this folder yet; those that come while it runs are looked for")
     check_gstreamer()
     watch, lines = Watch(report), _Lines(bool(options.report or report.expectations))
     begun, last, interrupted = time.time(), b"", False
