@@ -5,10 +5,11 @@
 #
 #   scripts/release.sh [STEP...]     source packages wheels sums try-packages try-wheel try-source; all unless named
 #
-# It comes to lie in build-release/VERSION: the source archive, Debian packages, wheels (with CUDA too where nvcc is, for
-# aarch64 where its cross compiler is) and SHA256SUMS. Packages and wheels are made of the archive, not of the checkout.
-# Each try has a fresh Debian 12 below build-release, by debootstrap and chroot, for which one must be root; its Debian is
-# fetched once.
+# It comes to lie in build-release/VERSION: the source archive, Debian packages, wheels and SHA256SUMS. Packages and wheels
+# are made of the archive, not of the checkout. The environment variable WHEELS has the kinds of wheels, of those that
+# scripts/wheel.sh makes, such as WHEELS=cpu or WHEELS='cpu aarch64'; unless set they are cpu, cuda where nvcc is, and
+# aarch64 where its cross compiler is. Each try has a fresh Debian 12 below build-release, by debootstrap and chroot, for
+# which one must be root; its Debian is fetched once.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -49,12 +50,25 @@ make_packages() {
   mv "$work/tree"/*.deb "$work/tree"/*.buildinfo "$work/tree"/*.changes "$out"
 }
 
+# Prints the kinds for which there is all that it takes here, and says which others are left out.
+wheels_here() {
+  echo cpu
+  if have_nvcc; then echo cuda; else say "no wheels with CUDA: $no_nvcc"; fi
+  if command -v aarch64-linux-gnu-g++ >/dev/null; then
+    echo aarch64
+  else
+    say "no wheels for aarch64: there is no cross compiler, aarch64-linux-gnu-g++"
+  fi
+}
+
 make_wheels() {
-  local kind
+  local kinds kind
+  kinds=${WHEELS:-$(wheels_here)}
+  say "wheels: ${kinds//$'\n'/ }"
   unpack
-  rm -f "$out"/*.whl
-  for kind in cpu $(have_nvcc && echo cuda) $(command -v aarch64-linux-gnu-g++ >/dev/null && echo aarch64); do
+  for kind in $kinds; do
     "$work/tree/$name/scripts/wheel.sh" "$kind"
+    rm -rf "${out:?}/$kind"
     mkdir -p "$out/$kind"
     mv "$work/tree/$name/build-wheel/$kind"/*.whl "$out/$kind"
   done

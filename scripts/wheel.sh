@@ -48,8 +48,9 @@ mkdir -p "$folder"
 raw=$(mktemp -d "$folder/raw-XXXXXX")
 trap 'rm -rf "$raw"' EXIT
 
-configure "$folder/library" --buildtype=release -Doptimization=s -Ddefault_library=static -Dplugin=disabled -Dtests=false -Dexamples=false -Ddocs=disabled \
-  -Dsimd=all -Dtrackers=false "${options[@]}" "$@"
+# It is a release without saying so: where a folder is configured anew that would set the optimization.
+configure "$folder/library" -Doptimization=s -Ddefault_library=static -Dplugin=disabled -Dtests=false -Dexamples=false \
+  -Ddocs=disabled -Dsimd=all -Dtrackers=false "${options[@]}" "$@"
 compile "$folder/library" kernels/xcorr:static_library
 
 test=$raw/test.py

@@ -22,9 +22,14 @@ namespace {
 /// application is going to take a template from a frame.
 void warn_of_no_templates(GstCudaXCorr* self, const Settings& settings) {
   if (settings.enable_capture || std::exchange(self->element->warned_of_no_templates, true)) return;
+  const std::string& folder = settings.templates.folder;
   post_warning(self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-                      "There is no template, so frames pass and nothing is searched for: set "
-                      "'template' to an image file, or emit 'add-template-file'"});
+                      folder.empty() ? "There is no template, so frames pass and nothing is "
+                                       "searched for: set 'template' to an image file, or emit "
+                                       "'add-template-file'"
+                                     : "There is no template in the folder '" + folder +
+                                           "', so frames pass and nothing is searched for until "
+                                           "an image comes there"});
 }
 
 /// Whether the frame is to be analysed, by `interval` and by the clock.

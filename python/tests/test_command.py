@@ -17,6 +17,7 @@ import pytest
 import xcorr
 from conftest import needs_the_element, noise
 from xcorr.command import track
+from xcorr.command.find import rounded
 from xcorr.command.main import main
 
 Image = pytest.importorskip("PIL.Image")
@@ -435,3 +436,15 @@ def test_the_page_has_every_command_and_its_transcript(tmp_path):
 @pytest.mark.parametrize("package", ["xcorr", "xcorr.archive", "xcorr.field", "xcorr.fleet"])
 def test_importing_its_main_runs_nothing(package):
     importlib.import_module(f"{package}.__main__")
+
+
+def test_help_is_quick():
+    """What only one subcommand needs, and takes long to import, is not there before it runs."""
+    code = "import sys, xcorr.command.main as command; command.parser().format_help(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE, check=True)
+    slow = {"asyncio", "aiohttp", "cv2", "PIL", "matplotlib", "scipy", "ray", "gi", "tqdm", "shtab"}
+    assert not slow & set(done.stdout.split())
+
+
+def test_no_sign_before_0():
+    assert str(rounded(-1e-9, 3)) == "0.0" and rounded(-1.23456, 3) == -1.235

@@ -26,6 +26,12 @@ def test_deep_images(tmp_path):
     assert medians(out) == {"1": -3}
 
 
+def test_folders_are_read_as_the_element_reads_them(tmp_path):
+    for name in ("b.PNG", "a.pbm", "c.pnm", "._b.png", "notes.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in images.in_folder(tmp_path)] == ["a.pbm", "b.PNG", "c.pnm"]
+
+
 def tiff(pixels, big):
     """Uncompressed, of 16 bits, in either order of bytes: a header, the entries that are needed, the pixels."""
     height, width = pixels.shape

@@ -103,6 +103,20 @@ def test_a_copy_scores_exactly(channels):
         assert xcorr.matchTemplate(image, templ, method)[11, 20] == 1
 
 
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("kind", [None, "u1", "f4"])
+def test_sqdiff_normed_ends_at_1(depth, kind):
+    """OpenCV's does so without a mask only."""
+    image, templ = images(depth, 1)
+    templ = templ.max() - templ
+    image[:12] = image[:12] * 0.02
+    mask = mask_of(kind, templ)
+    result = xcorr.matchTemplate(image, templ, cv2.TM_SQDIFF_NORMED, mask=mask)
+    expected = cv2.matchTemplate(image, templ, cv2.TM_SQDIFF_NORMED, mask=mask)
+    assert (expected > 1).any() == (mask is not None) and (result == 1).any()
+    numpy.testing.assert_allclose(result, numpy.minimum(expected, 1), rtol=1e-3, atol=2e-4)
+
+
 def test_a_channel_of_one_is_gray():
     image, templ = images("u1", 1)
     mask = mask_of("f4", templ)
@@ -112,12 +126,14 @@ def test_a_channel_of_one_is_gray():
 
 
 def test_what_opencv_refuses_is_refused():
+    """And what it swaps: a template that is larger than the image in both directions."""
     image, templ = images("u1", 3)
     for arguments, error, text in (
             ((image, templ[..., :2], 0), ValueError, "image has 3 channels, templ 2"),
             ((image, templ.astype("f4"), 0), TypeError, "different types of elements: uint8, float32"),
             ((image, templ[..., 0], 0), ValueError, "must have as many dimensions"),
             ((image, numpy.zeros((50, 3, 3), "u1"), 0), ValueError, "does not fit into the image"),
+            ((templ, image, 0), ValueError, "does not fit into the image"),
             ((image, templ, 6), ValueError, "no such method"),
             ((image, templ, 0, None, numpy.ones((2, 2), "u1")), ValueError, "does not fit the template"),
             ((image, templ, 0, None, numpy.zeros(templ.shape, "f4")), ValueError, "leaves no pixel that counts")):

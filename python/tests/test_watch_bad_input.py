@@ -29,7 +29,10 @@ def test_bad_input(screen, capsys):  # noqa: F811
     (folder / "empty").mkdir()
     (folder / "x.xml").mkdir()
     (folder / "empty.avi").touch()
-    assert run(capsys, clip, "--templates", folder / "empty")[0] == 1
+    status, _, err = run(capsys, clip, "--templates", folder / "empty")
+    assert status == 1 and "There is no template in the folder" in err and "until an image comes there" in err
+    status, _, err = run(capsys, clip, "--templates", folder / "empty", "-t", pictures / "logo.png", "--device", "cpu")
+    assert status == 0 and "no template" not in err
     for words, text in (([clip, "--templates", folder / "none"], "there is no such folder"),
                         ([clip, "--templates", clip], "there is no such folder"),
                         ([folder / "none.avi", "--templates", pictures], "none.avi"),

@@ -158,6 +158,16 @@ ELEMENT_TEST(files_come_change_and_go) {
   element.assert_found("a 10,20");
 }
 
+ELEMENT_TEST(folders_without_images) {
+  const Folder folder;
+  Watching element(folder);
+  assert_text(element.found(), "");
+  element.assert_warning(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                         "There is no template in the folder '" + folder.path.string() + "'");
+  folder.add("a.png", 10, 20);
+  element.assert_found("a 10,20");
+}
+
 ELEMENT_TEST(bad_files_leave_what_there_was) {
   const Folder folder;
   folder.add("a.png", 10, 20);

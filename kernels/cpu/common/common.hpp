@@ -11,7 +11,6 @@
 #include <cstdint>
 
 #include <tbb/info.h>
-#include <tbb/parallel_for.h>
 
 #include <xcorr/stop.hpp>
 
@@ -62,14 +61,34 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 /// The most pieces of work that run at a time: the number of cores.
 inline int slot_count() { return std::max(1, tbb::info::default_concurrency()); }
 
+/// A loop's body for the indices from `begin` to below `end`, without its type: what shares loops
+/// out exists once, not once for each of some hundred bodies.
+struct LoopBlock {
+  const void* block;
+  void (*call)(const void* block, std::int64_t begin, std::int64_t end);
+};
+
+template <class Block>
+LoopBlock loop_block(const Block& block) {
+  return {&block, [](const void* of, std::int64_t begin, std::int64_t end) {
+            (*static_cast<const Block*>(of))(begin, end);
+          }};
+}
+
+/// In parallel, in blocks as large as the number of threads lets them be; or each index by itself.
+void run_blocks(std::int64_t first, std::int64_t last, LoopBlock block);
+void run_each(std::int64_t first, std::int64_t last, LoopBlock block);
+
 /// Calls body(index) for each index from `first` to below `last`, in parallel; those that have not
 /// begun are left out once the calling thread's work is to stop.
 template <class Index, class Body>
 void parallel_for(Index first, Index last, const Body& body) {
   const Stop* const stop = current_stop();
-  tbb::parallel_for(first, last, [&](Index index) {
-    if (!stop || !stop->is_requested()) body(index);
-  });
+  const auto block = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index)
+      if (!stop || !stop->is_requested()) body(static_cast<Index>(index));
+  };
+  run_blocks(first, last, loop_block(block));
 }
 
 /// Calls body(slot, index) for each index below `count`, in parallel over at most `slots` slots,
@@ -78,15 +97,13 @@ template <class Body>
 void parallel_slots(int slots, std::int64_t count, const Body& body) {
   const Stop* const stop = current_stop();
   std::atomic<std::int64_t> next{0};
-  tbb::parallel_for(
-      0, static_cast<int>(std::min<std::int64_t>(slots, count)),
-      [&](int slot) {
-        for (std::int64_t index = next++; index < count; index = next++) {
-          if (stop && stop->is_requested()) return;
-          body(slot, index);
-        }
-      },
-      tbb::simple_partitioner());
+  const auto block = [&](std::int64_t slot, std::int64_t) {
+    for (std::int64_t index = next++; index < count; index = next++) {
+      if (stop && stop->is_requested()) return;
+      body(static_cast<int>(slot), index);
+    }
+  };
+  run_each(0, std::min<std::int64_t>(slots, count), loop_block(block));
 }
 
 /// The workspace as equal pieces of `bytes_each`, one per slot, each on its own cache lines.

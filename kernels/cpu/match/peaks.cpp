@@ -4,6 +4,7 @@
 // neighbours in the row; those that do are compared with all eight neighbours, and those that
 // remain join a list. Two members of it are never adjacent, which bounds its length. The best of
 // the list is a peak and suppresses what lies near it, then the best of what is left, and so on.
+#include <atomic>
 #include <functional>
 
 #include "cpu/common/common.hpp"

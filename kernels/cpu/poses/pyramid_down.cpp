@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include "cpu/common/common.hpp"
 
 namespace xcorr::cpu {

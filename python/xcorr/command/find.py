@@ -88,14 +88,18 @@ def with_mask(template: np.ndarray, opaque: np.ndarray | None, path: str) -> np.
     return mask if opaque is None else mask & opaque
 
 
+def rounded(value: Any, digits: int) -> float:
+    """Without a sign where it is 0."""
+    return round(float(value), digits) + 0.0
+
+
 def described(peak: Any, labels: list[str]) -> dict[str, Any]:
     pose = peak["pose"]
-    confidence = {"confidence": round(float(peak["confidence"]), 4)} if peak["confidence"] >= 0 else {}
-    return {"template": labels[int(peak["template_index"])], "x": round(float(peak["x"]), 3),
-            "y": round(float(peak["y"]), 3), "width": int(peak["width"]), "height": int(peak["height"]),
-            "score": float(peak["score"]), **confidence, "angle": round(float(pose["angle"]), 3),
-            "scale": round(float(pose["scale"]), 5),
-            "corners": [[round(each, 3) for each in corner] for corner in corners(pose)]}
+    confidence = {"confidence": rounded(peak["confidence"], 4)} if peak["confidence"] >= 0 else {}
+    return {"template": labels[int(peak["template_index"])], "x": rounded(peak["x"], 3), "y": rounded(peak["y"], 3),
+            "width": int(peak["width"]), "height": int(peak["height"]), "score": float(peak["score"]), **confidence,
+            "angle": rounded(pose["angle"], 3), "scale": rounded(pose["scale"], 5),
+            "corners": [[rounded(each, 3) for each in corner] for corner in corners(pose)]}
 
 
 def corners(pose: Any) -> list[tuple[float, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import importlib
 from typing import Any
 
@@ -38,6 +37,8 @@ def _port(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    # What it needs, GStreamer and aiohttp, no other subcommand does.
+    # What it needs, GStreamer, aiohttp and asyncio, no other subcommand does.
+    import asyncio
+
     asyncio.run(importlib.import_module("xcorr.studio.server").serve(options))
     return 0

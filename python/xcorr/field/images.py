@@ -13,7 +13,8 @@ import numpy as np
 
 from ..command.progress import beside_the_bar
 
-SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+#: As the element has them.
+SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"}
 
 #: Twice 16384x16384. A damaged header may say anything, and memory would be taken for it.
 MOST_PIXELS = 1 << 29
@@ -151,7 +152,9 @@ def of_video(path: pathlib.Path | int, in_color: bool = False) -> Series:
 
 
 def in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    """Hidden ones are left alone: other systems write such files of their own beside images."""
+    return sorted(path for path in folder.iterdir()
+                  if path.suffix.lower() in SUFFIXES and not path.name.startswith("."))
 
 
 def open_series(inputs: list[str]) -> Series:
