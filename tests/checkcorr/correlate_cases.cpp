@@ -92,6 +92,11 @@ constexpr Case table[] = {
     {.name = "part-of-valid", .type = u8, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
     {.name = "part-of-valid", .type = f32, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
     {.name = "one-shift", .type = u8, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {40, 20, 1, 1}},
+    {.name = "four-shifts", .type = u8, .left = {130, 98}, .right = {129, 97}, .fill = extremes},
+    {.name = "four-shifts-before-the-begin", .type = u8, .left = {65, 61}, .right = {70, 9}, .shifts = rectangle, .rectangle = {-69, -8, 2, 2}, .pad = 3, .misalign = 1},
+    {.name = "four-shifts-past-the-end", .type = u8, .left = {65, 61}, .right = {70, 9}, .shifts = rectangle, .rectangle = {28, 58, 4, 1}},
+    {.name = "nothing-shared", .type = u8, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {40, 35, 2, 2}},
+    {.name = "one-shift-wide-sums", .type = u8, .left = {262, 259}, .right = {262, 259}, .fill = extremes},
     {.name = "past-the-end", .type = u8, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {20, 18, 30, 30}},
     {.name = "past-the-end", .type = f32, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .fill = integers, .rectangle = {20, 18, 30, 30}},
 

@@ -5,7 +5,10 @@
 // in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; 32-bit
 // integers: 64 bits; all others: doubles), with zeros outside the left, so that any rectangle
 // of shifts uses the same loop. The inner loop keeps `rows` x `vectors` outputs in registers: a
-// left vector is used for several rows of outputs, a tap for several vectors.
+// left vector is used for several rows of outputs, a tap for several vectors. At a handful of
+// shifts most of that would be computed for none, and bytes are multiplied where they lie.
+#include <type_traits>
+
 #include "cpu/common/common.hpp"
 #include "cpu/common/simd.hpp"
 
@@ -34,6 +37,9 @@ struct Job {
   Rect tile;                           ///< in outputs
   void* scratch;
 };
+
+/// Of a tile. The loop for many computes a vector of shifts in each of row_group rows at least.
+constexpr std::int64_t few_shifts = row_group;
 
 constexpr std::size_t scratch_bytes =
     std::max(sizeof(Scratch<std::uint32_t, std::uint64_t>), sizeof(Scratch<double, double>));
@@ -101,6 +107,30 @@ struct Words {
   }
 };
 
+/// The sum of products of a block of bytes, as they lie.
+HWY_INLINE std::uint32_t block_product(const Matrix<std::uint8_t>& left, int x, int y,
+                                       const Matrix<std::uint8_t>& right, const Rect& block) {
+  auto sum = BytePairs::zero();
+  for (int v = block.y; v < block.y + block.height; ++v) {
+    const std::uint8_t* f = left.row(y + v) + x + block.x;
+    const std::uint8_t* t = right.row(v) + block.x;
+    int u = 0;
+    for (; u + BytePairs::pixels <= block.width; u += BytePairs::pixels)
+      BytePairs::add(sum, BytePairs::load_pixels(f + u), BytePairs::load_pixels(t + u));
+    if (const int rest = block.width - u; rest > 0)
+      BytePairs::add(sum, BytePairs::load_first_pixels(f + u, rest),
+                     BytePairs::load_first_pixels(t + u, rest));
+  }
+  return BytePairs::total(sum);
+}
+
+/// The part of the right that lies in the left at shift (x, y).
+inline Rect shared_part(Size left, Size right, int x, int y) {
+  const int begin_x = std::clamp(-x, 0, right.width), begin_y = std::clamp(-y, 0, right.height);
+  return {begin_x, begin_y, std::clamp(left.width - x, begin_x, right.width) - begin_x,
+          std::clamp(left.height - y, begin_y, right.height) - begin_y};
+}
+
 /// One tile for one element type. Out: the type of the products.
 template <class Op, class Sum, class Out>
 class TileRun {
@@ -115,6 +145,8 @@ class TileRun {
         left_(left_of<Pixel>(problem_, job.buffers->lefts, job.left)) {}
 
   void run() {
+    if constexpr (std::is_same_v<Op, BytePairs>)
+      if (job_.tile.size().area() <= few_shifts) return run_shift_by_shift();
     const bool one_block =
         problem_.right.width <= block_side && problem_.right.height <= block_side;
     for (int r = 0; r < job_.right_count; ++r) {
@@ -135,6 +167,30 @@ class TileRun {
   }
 
  private:
+  void run_shift_by_shift() {
+    for (int r = 0; r < job_.right_count; ++r) {
+      const int right = job_.first_right + r;
+      for (int y = 0; y < job_.tile.height; ++y)
+        for (int x = 0; x < job_.tile.width; ++x)
+          scratch_.sums[y * tile_columns + x] =
+              product_at(matrix_of(right), problem_.shifts.x + job_.tile.x + x,
+                         problem_.shifts.y + job_.tile.y + y);
+      store(right);
+    }
+  }
+
+  Sum product_at(const Matrix<Pixel>& right, int x, int y) const {
+    const Rect part = shared_part(left_.size, right.size, x, y);
+    const int end_x = part.x + part.width, end_y = part.y + part.height;
+    Sum sum{};
+    for (int v = part.y; v < end_y; v += block_side)
+      for (int u = part.x; u < end_x; u += block_side)
+        sum +=
+            block_product(left_, x, y, right,
+                          {u, v, std::min(block_side, end_x - u), std::min(block_side, end_y - v)});
+    return sum;
+  }
+
   void unpack_pixels(const Rect& block) {
     unpack_region<Op>(left_, problem_.shifts.x + job_.tile.x + block.x,
                       problem_.shifts.y + job_.tile.y + block.y, job_.tile.size(), block.size(),
