@@ -99,8 +99,8 @@ class Ours:
         return [tuple(peak['pose'][name] for name in ('center_x', 'center_y', 'angle', 'scale'))
                 for peak in matcher.match(frame)]
 
-    def release(self, matcher):
-        del matcher
+    def release(self, _):
+        """It goes with its last reference."""
 
 
 def rows_of(kind, programs, photographs, parts):
