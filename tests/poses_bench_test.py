@@ -97,6 +97,19 @@ class Scenes(unittest.TestCase):
         self.assertTrue(all(0.05 <= share <= 0.4 for share in shares), shares)
         self.assertEqual(kind.name, 'disc of 32, up to 40 % outside')
 
+    def test_parts_that_are_hidden(self):
+        part = scenes.Part(photograph(6), (130, 120), 32)
+        pose = 49.5, 49.5, 30, 1
+        whole = part.drawn_on(np.zeros((100, 100), np.float32), pose)
+        seen = [part.drawn_on(np.zeros((100, 100), np.float32), pose, hidden=0.25, side=side) for side in range(4)]
+        for each in seen:
+            self.assertAlmostEqual(np.count_nonzero(each) / np.count_nonzero(whole), 0.75, delta=0.03)
+        # Strips along opposite sides are apart, along others they cross.
+        for i, other, crossing in ((0, 2, 0), (1, 3, 0), (0, 1, 1 / 16)):
+            neither = np.count_nonzero((whole > 0) & (seen[i] == 0) & (seen[other] == 0))
+            self.assertAlmostEqual(neither / np.count_nonzero(whole), crossing, delta=0.02)
+        self.assertEqual(scenes.Kind(128, hidden=0.3).name, 'square of 128, 30 % hidden')
+
     def test_fine_lines(self):
         for kind in drawings.KINDS:
             made = [drawings.KINDS[kind](np.random.default_rng(seed)) for seed in (0, 0, 1)]

@@ -28,6 +28,7 @@ class Kind:
     scales: tuple = (1, 1)
     lines: str = ''  # what is drawn in the place of photographs, of drawings.KINDS
     overhang: float = 0  # the greatest share of a part that lies outside of the frame
+    hidden: float = 0  # the share of a part that is hidden, from one of its sides, by the clutter round it
 
     @property
     def name(self):
@@ -35,7 +36,8 @@ class Kind:
         scales = '' if self.scales == (1, 1) else f', {self.scales[0]:g} to {self.scales[1]:g} times'
         size = f'{self.size}x{self.size // 3}' if self.shape == 'bar' else f'{self.size}'
         outside = f', up to {100 * self.overhang:g} % outside' if self.overhang else ''
-        return f'{lines}{self.shape} of {size}{scales}{outside}'
+        hidden = f', {100 * self.hidden:g} % hidden' if self.hidden else ''
+        return f'{lines}{self.shape} of {size}{scales}{outside}{hidden}'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,14 +61,19 @@ class Part:
         across, down = self.size / 2 - inset, self.height / 2 - inset
         return u * u + v * v <= across * down if self.shape == 'disc' else (abs(u) <= across) & (abs(v) <= down)
 
-    def drawn_on(self, ground, pose, across=ACROSS):
+    def shows(self, u, v, hidden, side):
+        """Where it is seen with a share of it hidden from one of its four sides."""
+        towards, length = ((u, self.size), (v, self.height), (-u, self.size), (-v, self.height))[side]
+        return self.covers(u, v) & (towards >= (hidden - 0.5) * length)
+
+    def drawn_on(self, ground, pose, across=ACROSS, hidden=0, side=0):
         """The image `ground` with the part on it."""
         height, width = ground.shape
         drawn = np.zeros_like(ground)
         for x, y in samples(width, height, across):
             u, v = seen_from((0, 0), pose, x, y)
             pixels = at(self.photograph, self.pitch * u + self.center[0], self.pitch * v + self.center[1])
-            drawn += np.where(self.covers(u, v), pixels, ground)
+            drawn += np.where(self.shows(u, v, hidden, side), pixels, ground)
         return drawn / across**2
 
     def template(self):
@@ -162,13 +169,13 @@ def some_pose(random, kind, part, others, width, height):
     raise ValueError(f'{len(others) + 1} parts do not fit')
 
 
-def draw(frame, part, pose):
+def draw(frame, part, pose, hidden=0, side=0):
     """On the part of the frame that it touches."""
     x, y, angle, scale = pose
     reach = int(0.75 * part.size * scale) + 5
     left, top = max(int(x) - reach, 0), max(int(y) - reach, 0)
     window = frame[top:int(y) + reach, left:int(x) + reach]
-    window[:] = part.drawn_on(window, (x - left, y - top, angle, scale))
+    window[:] = part.drawn_on(window, (x - left, y - top, angle, scale), hidden=hidden, side=side)
 
 
 def scene(seed, photographs, kind, *, parts=3, noise=NOISE, width=1920, height=1080):
@@ -183,7 +190,7 @@ def scene(seed, photographs, kind, *, parts=3, noise=NOISE, width=1920, height=1
     poses = []
     for _ in range(parts):
         poses.append(some_pose(random, kind, part, poses, width, height))
-        draw(frame, part, poses[-1])
+        draw(frame, part, poses[-1], kind.hidden, random.integers(4) if kind.hidden else 0)
     frame += random.normal(0, noise, frame.shape)
     return Scene(to_bytes(frame), to_bytes(part.template()), part.mask(), poses,
                  part.bound(noise, kind.scales != (1, 1)))

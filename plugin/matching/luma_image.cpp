@@ -10,6 +10,7 @@
 
 #include "common/mapped_frame.h"
 #include "common/new_buffer.h"
+#include "matching/formats.h"
 #include "matching/frame.h"
 
 namespace cudaxcorr {
@@ -122,23 +123,30 @@ std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>&
 
 namespace {
 
-/// Calls `read(view)` with the image in that format; false if it cannot be converted.
+/// Calls `read(view)` with the image as `target` has it; false if it cannot be converted.
 template <class Read>
-bool read_in(const GstVideoInfo& format, const LoadedImage& image, const Read& read) {
-  const GstVideoInfo info = image.info();
-  const GstVideoInfo target = converted_info(format, info);
-  const MappedFrame decoded(info, gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
-  GstBuffer* buffer = decoded ? new_buffer(target.size) : nullptr;
+bool read_in(const GstVideoInfo& target, const MappedFrame& image, const Read& read) {
+  GstBuffer* buffer = new_buffer(target.size);
   if (!buffer) return false;
   bool done = false;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
-    const auto conversion = must_be_copied(decoded.frame) ? convert_copy : convert;
-    done = converted && conversion(decoded, converted);
+    const auto conversion = must_be_copied(image.frame) ? convert_copy : convert;
+    done = converted && conversion(image, converted);
     if (done) read(luma_view(converted));
   }
   gst_buffer_unref(buffer);
   return done;
+}
+
+/// Whether the image has luma and chroma that can be read as those of frames, and mean the same.
+bool has_components_of(const GstVideoInfo& frames, const GstVideoInfo& image) {
+  const auto is_of_image = [&](const PixelFormat& row) {
+    return row.format == GST_VIDEO_INFO_FORMAT(&image);
+  };
+  return GST_VIDEO_INFO_IS_YUV(&frames) && GST_VIDEO_INFO_IS_YUV(&image) && has_color(image) &&
+         std::ranges::any_of(pixel_formats, is_of_image) &&
+         gst_video_colorimetry_is_equal(&frames.colorimetry, &image.colorimetry);
 }
 
 }  // namespace
@@ -164,13 +172,22 @@ void write_color(const xcorr::MatrixView& view, std::uint8_t* to) {
 
 std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image,
                                  bool in_color) {
+  const GstVideoInfo info = image.info();
+  const MappedFrame decoded(info, gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
+  if (!decoded) return std::nullopt;
   std::optional<LumaImage> luma;
-  if (!read_in(format, image, [&](const xcorr::MatrixView& view) { luma = luma_of(view); }))
+  if (!read_in(converted_info(format, info), decoded,
+               [&](const xcorr::MatrixView& view) { luma = luma_of(view); }))
     return std::nullopt;
   if (in_color && has_color(format)) {
     luma->color.resize(xcorr::color_planes * static_cast<std::size_t>(luma->size.area()));
-    if (!read_in(whole_chroma(format), image,
-                 [&](const xcorr::MatrixView& view) { write_color(view, luma->color.data()); }))
+    const auto write = [&](const xcorr::MatrixView& view) {
+      write_color(view, luma->color.data());
+    };
+    // The converter would smooth chroma, which is read of frames as it comes.
+    if (has_components_of(format, info))
+      write(luma_view(decoded));
+    else if (!read_in(converted_info(whole_chroma(format), info), decoded, write))
       return std::nullopt;
   }
   luma->mask = image.mask;

@@ -3,7 +3,7 @@
 // What is matched of a template. Its image is converted to the pipeline's format and colorimetry,
 // and its luma then computed as the frames' is: an exact copy scores 1 in every format. So are the
 // planes of its colour, which are converted without subsampling, since chroma of the frame may
-// begin anywhere.
+// begin anywhere; those of an image that has the frames' luma and chroma are taken as they are.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 // begin anywhere, and what has no colour.
 #include <algorithm>
 
+#include "live_templates.hpp"
 #include "support.hpp"
 
 namespace {
@@ -122,13 +123,83 @@ ELEMENT_TESTS(outlines_of_equal_luma, 0, all_formats.size()) {
   assert_equals_int(found.peaks.size(), 2);
 }
 
+Colors textures() {
+  return {texture(width, height, 1), texture(width, height, 2), texture(width, height, 3)};
+}
+
+/// The scene as a frame of that format, converted to another.
+GstBuffer* frame_of(const Colors& scene, GstVideoFormat format, GstVideoFormat to) {
+  const auto converted = [](GstVideoFormat of) {
+    return std::string("videoconvert ! video/x-raw,format=") + gst_video_format_to_string(of) +
+           " ! ";
+  };
+  GstHarness* harness =
+      gst_harness_new_parse((converted(format) + converted(to) + "identity").c_str());
+  gst_harness_set_src_caps_str(harness, "video/x-raw,format=RGB,width=81,height=61,framerate=25/1");
+  gst_harness_push(harness, make_frame(GST_VIDEO_FORMAT_RGB, scene.red, scene.green, scene.blue));
+  GstBuffer* frame = gst_harness_pull(harness);
+  gst_harness_teardown(harness);
+  return frame;
+}
+
+/// A part of a frame that an application has, in the frame's format.
+ELEMENT_TESTS(cut_out_of_frames, 0, all_formats.size()) {
+  const GstVideoFormat format = all_formats[__i__];
+  if (!has_color(format)) return;
+  const Colors scene = textures();
+  for (const guint side : {16, 15}) {
+    GstBuffer* frame = frame_of(scene, format, format);
+    gst_buffer_add_video_meta(frame, GST_VIDEO_FRAME_FLAG_NONE, format, width, height);
+    GstVideoCropMeta* part = gst_buffer_add_video_crop_meta(frame);
+    part->x = 20;
+    part->y = 10;
+    part->width = part->height = side;
+    Pipeline pipeline(format, "match-on=color");
+    g_object_set(pipeline.element, "template-sample", make_sample(frame, format, side, side).get(),
+                 nullptr);
+    const Found found = pipeline.find(scene);
+    assert_equals_int(found.peaks.size(), 1);
+    assert_at(found.peaks[0], 20, 10);
+    fail_unless(found.peaks[0].score == 1, "%.17g in %s", found.peaks[0].score,
+                gst_video_format_to_string(format));
+  }
+}
+
+/// A part of a picture that a frame was saved as: the converter may have smoothed its chroma.
+ELEMENT_TESTS(cut_out_of_pictures, 0, all_formats.size()) {
+  const GstVideoFormat format = all_formats[__i__];
+  if (!has_color(format)) return;
+  const Colors scene = textures();
+  Colors saved;
+  GstBuffer* picture = frame_of(scene, format, GST_VIDEO_FORMAT_RGB);
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, width, height);
+  GstVideoFrame frame;
+  fail_unless(gst_video_frame_map(&frame, &info, picture, GST_MAP_READ));
+  Gray* const planes[] = {&saved.red, &saved.green, &saved.blue};
+  for (int i = 0; i < 3; ++i)
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x)
+        planes[i]->at(x, y) = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(
+            &frame, i))[y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, i) + 3 * x];
+  gst_video_frame_unmap(&frame);
+  gst_buffer_unref(picture);
+  for (const int place : {20, 21}) {
+    const auto part = [&](const Gray& plane) { return crop(plane, place, place, 15, 13); };
+    Pipeline pipeline(format, "match-on=color template=" + save(part(saved.red), part(saved.green),
+                                                                part(saved.blue), "saved.png"));
+    const Found found = pipeline.find(scene);
+    assert_equals_int(found.peaks.size(), 1);
+    assert_at(found.peaks[0], place, place);
+    fail_unless(found.peaks[0].score > 0.94, "%.17g in %s", found.peaks[0].score,
+                gst_video_format_to_string(format));
+  }
+}
+
 /// Whatever the place, a patch of a frame is an exact copy.
 ELEMENT_TESTS(captured_anywhere, 0, all_formats.size()) {
   if (!has_color(all_formats[__i__])) return;
-  Colors scene;
-  scene.red = texture(width, height, 1);
-  scene.green = texture(width, height, 2);
-  scene.blue = texture(width, height, 3);
+  const Colors scene = textures();
   for (const int x : {20, 21})
     for (const int y : {10, 11}) {
       Pipeline pipeline(all_formats[__i__], "match-on=color enable-capture=true");
