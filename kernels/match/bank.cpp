@@ -265,13 +265,8 @@ double share_inside(int length, double sigma) {
   return std::erf(length / (2 * std::numbers::sqrt2 * sigma));
 }
 
-/// Smoothed, a small template is all but a slope, which other slopes are like: even its middle is
-/// made mostly of what lies outside, where a frame has something else than its repeated edges.
 Status check_smoothed(const BankTemplate& t, std::size_t index, double sigma) {
-  constexpr double least = 0.5;
-  if (!(sigma > 0) ||
-      share_inside(t.size.width, sigma) * share_inside(t.size.height, sigma) >= least)
-    return {};
+  if (survives_prefilter(t.size, sigma)) return {};
   char text[160];
   std::snprintf(text, sizeof text,
                 "template %zu of %dx%d pixels is flat after smoothing by a prefilter_sigma of %g: "
@@ -281,6 +276,14 @@ Status check_smoothed(const BankTemplate& t, std::size_t index, double sigma) {
 }
 
 }  // namespace
+
+/// Smoothed, a small template is all but a slope, which other slopes are like: even its middle is
+/// made mostly of what lies outside, where a frame has something else than its repeated edges.
+bool survives_prefilter(Size size, double sigma) {
+  constexpr double least = 0.5;
+  return !(sigma > 0) ||
+         share_inside(size.width, sigma) * share_inside(size.height, sigma) >= least;
+}
 
 Status check_bank(const std::vector<BankTemplate>& bank, const MatchSettings& settings) {
   for (std::size_t i = 0; i < bank.size(); ++i)

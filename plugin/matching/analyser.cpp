@@ -85,6 +85,15 @@ xcorr::Status Analyser::configure(const Task& asked) try {
 
 namespace {
 
+/// The prefilter, of all templates.
+bool leaves_something(const Task& task) {
+  for (std::size_t i = 0; i < task.template_set->size(); ++i)
+    if (!xcorr::survives_prefilter((*task.template_set)[i].size(),
+                                   task.search.match.prefilter_sigma))
+      return false;
+  return true;
+}
+
 /// Of targets or, where they can have one, of other places.
 void set_min_confidence(SearchSettings& search) {
   if (search.min_confidence < 0) return;
@@ -97,8 +106,9 @@ void set_min_confidence(SearchSettings& search) {
 }  // namespace
 
 /// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
-/// they have none; with weights, if templates have any and they can be used; without templates, if
-/// detections are followed; with what targets are followed by.
+/// they have none; without a prefilter, if it leaves nothing of a template; with weights, if
+/// templates have any and they can be used; without templates, if detections are followed; with
+/// what targets are followed by.
 Task Analyser::possible(Task task) const {
   xcorr::MatchSettings& match = task.search.match;
   if (!can_match_on(match.match_on, format_)) match_on_luma(match);
@@ -107,6 +117,7 @@ Task Analyser::possible(Task task) const {
   if (xcorr::is_on_edges(match.match_on)) match.min_contrast = 0;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
+  if (!leaves_something(task)) match.prefilter_sigma = 0;
   set_min_confidence(task.search);
   const bool is_of_bytes = luma_type(format_) == xcorr::ElementType::u8;
   match.weights =

@@ -94,6 +94,20 @@ void add_those_of_weights(const Task& asked, const Task& done, std::vector<std::
         "without 'confirm-threshold'");
 }
 
+void add_those_of_prefilter(const Task& asked, const Task& done,
+                            std::vector<std::string>& warnings) {
+  const double sigma = asked.search.match.prefilter_sigma;
+  for (std::size_t i = 0; i < done.template_set->size(); ++i) {
+    const LoadedImage& image = (*done.template_set)[i];
+    if (xcorr::survives_prefilter(image.size(), sigma)) continue;
+    std::ostringstream text;
+    text << "The template '" << image.name() << "' of " << text_of(image.size())
+         << " pixels is flat after smoothing by a 'prefilter-sigma' of " << sigma
+         << ", so nothing is smoothed: take a smaller one, or a larger template";
+    warnings.push_back(text.str());
+  }
+}
+
 void add_those_of_videos(const TemplateSet& template_set, std::vector<std::string>& warnings) {
   for (const auto list :
        {&TemplateSet::single, &TemplateSet::several, &TemplateSet::added, &TemplateSet::mask_file})
@@ -117,6 +131,7 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
   add_those_of_match_on(asked, done, format, warnings);
   add_those_of_weights(asked, done, warnings);
   add_those_of_poses(done.search.match.poses, warnings);
+  add_those_of_prefilter(asked, done, warnings);
   bool has_thresholds = false;
   for (std::size_t i = 0; i < images.size(); ++i) {
     const LoadedImage& image = (*done.template_set)[i];

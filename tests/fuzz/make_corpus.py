@@ -204,6 +204,7 @@ def properties():
         some = random.Random(i).sample(lines, 8)
         files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'field', 'field', 'restart',
                                        'frame']) + '\n'
+    files['refused-at-start'] = 'prefilter-sigma=10\nframe\nrestart\nframe\n'
     return {name: text.encode('latin-1') for name, text in files.items()}
 
 

@@ -145,7 +145,8 @@ ELEMENT_TEST(region_outside_the_frames) {
 }
 
 ELEMENT_TEST(small_template_under_a_wide_prefilter) {
-  assert_told(patch() + "prefilter-sigma=10", {"9x9 pixels is flat after smoothing", "of 10"});
+  assert_told(patch() + "prefilter-sigma=10",
+              {"9x9 pixels is flat after smoothing", "of 10, so nothing is smoothed"});
 }
 
 ELEMENT_TEST(debug_names_the_file_that_failed) {

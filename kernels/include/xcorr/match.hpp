@@ -186,6 +186,10 @@ struct Peak {
 /// Whether masks can be weights, see MatchSettings::weights, of frames of u8 or at poses.
 XCORR_API bool can_weigh(const MatchSettings& settings);
 
+/// Whether a prefilter of that sigma leaves more than a slope of a template of that size: in its
+/// middle half of the weights, or more, lie inside. Without it a prepare() is refused.
+XCORR_API bool survives_prefilter(Size size, double sigma);
+
 /// Whether peaks can have a confidence, see MatchSettings::min_confidence.
 XCORR_API bool has_confidence(const MatchSettings& settings);
 
