@@ -22,6 +22,7 @@
 #include "stages/poses/edge_refine.hpp"
 #include "stages/poses/fused_coarse_search.hpp"
 #include "stages/poses/local_rescore.hpp"
+#include "stages/poses/pose_confirm.hpp"
 #include "stages/poses/pose_refine.hpp"
 #include "stages/poses/pyramid_down.hpp"
 #include "stages/tracker/crop.hpp"
@@ -111,6 +112,12 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::WarpTemplate>({{{16, 16}}, {}, {16, 16}, 1}, tried);
   ask_for_more<stage::LocalRescore>(
       {.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}}, tried);
+  stage::LocalRescore::Problem weighted{
+      .frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}};
+  weighted.masking.counted = 100;
+  weighted.masking.weighted = true;
+  ask_for_more<stage::LocalRescore>(weighted, tried);
+  ask_for_more<stage::PoseConfirm>({.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}}, tried);
   ask_for_more<stage::SelectCandidates>({{64, 64}}, tried);
   ask_for_more<stage::CollectCandidates>({}, tried);
   ask_for_more<stage::PruneCandidates>({}, tried);

@@ -135,7 +135,8 @@ ELEMENT_TEST(regions_of_all_templates) {
   folder.write("templates.yaml", "a: {region: [11, 20, 20, 16]}\nb: {region: [700, 0, 50, 50]}\n");
   Watching element(folder);
   assert_text(element.found(), "");
-  element.assert_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "it cannot match");
+  element.assert_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                         "cannot match: its search region begins at 700,0");
 }
 
 ELEMENT_TEST(files_come_change_and_go) {
