@@ -3,6 +3,7 @@
 // Exact scores of the edges of warped templates at the places near the expected ones on the GPU: a
 // block a tile of an image, which adds its sums to those of the try; the last block computes the
 // scores.
+#include "cuda/common/resident.cuh"
 #include "cuda/poses/rescoring.cuh"
 #include "cuda/poses/warped_edges.cuh"
 
@@ -44,7 +45,7 @@ __device__ void fill_strip(const Tile& tile, int plane, Size size, const OfEdges
 
 /// `tiles`: of the largest image.
 template <class Tile, int sources>
-__global__ void __launch_bounds__(threads, blocks)
+__global__ void __launch_bounds__(threads, resident_blocks(blocks, 2))
     local_rescore_edges(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b,
                         bool minimum, int tiles, unsigned* block_counters,
                         unsigned long long* totals) {
