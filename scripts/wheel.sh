@@ -130,7 +130,7 @@ build() {
     # meson-python has one answer for all Pythons: that a module is for the one that it was built with.
     "$tools/bin/wheel" tags --remove --python-tag=cp312 --abi-tag=abi3 "$raw/$version"/*.whl >&2
   fi
-  auditwheel repair --strip -w "$raw/repaired" "$raw/$version"/*.whl >&2
+  auditwheel repair --strip --zip-compression-level 9 -w "$raw/repaired" "$raw/$version"/*.whl >&2
   wheel=$(basename "$raw/repaired"/*.whl)
   mv "$raw/repaired/$wheel" "$folder/$wheel"
   echo "$folder/$wheel"
