@@ -52,22 +52,7 @@ void expect_the_icon(const std::vector<Peak>& peaks) {
   EXPECT_NEAR(peaks[0].pose.center_y, icon_y, 0.2);
 }
 
-class ConfirmPosesTest : public PosedTest {
- protected:
-  template <class T>
-  std::vector<Peak> find_in(const Image<T>& frame, const Image<T>& pattern,
-                            const MatchSettings& settings, const Bytes* mask = nullptr) {
-    Matcher matcher = std::move(Matcher::create(device).value());
-    const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
-    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
-    const Status prepared = matcher.prepare(element_type<T>, frame.size, settings);
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
-  }
-};
+class ConfirmPosesTest : public PosedTest {};
 
 ON_EACH_BACKEND(ConfirmPosesTest);
 
@@ -116,8 +101,8 @@ TEST_P(ConfirmPosesTest, LitAndStoredOtherwise) {
   const auto expect = [&]<class T>(T, double gain, double offset, double levels) {
     const Image<T> frame = icons.frame<T>(gain, offset),
                    pattern = icons.icon.part_image<T>(levels, 0);
-    EXPECT_EQ(find_in<T>(frame, pattern, settings_of(0)).size(), 2U);
-    expect_the_icon(find_in<T>(frame, pattern, settings_of(between * levels)));
+    EXPECT_EQ(api::match(device, pattern, frame, settings_of(0)).size(), 2U);
+    expect_the_icon(api::match(device, pattern, frame, settings_of(between * levels)));
   };
   expect(std::uint8_t{}, 0.6, 60, 1);
   expect(std::uint16_t{}, 150, 900, 200);
@@ -169,9 +154,7 @@ TEST_P(ConfirmPosesTest, InColor) {
     Matcher matcher = std::move(Matcher::create(device).value());
     ASSERT_TRUE(matcher.set_templates({&templ, 1}).ok());
     ASSERT_TRUE(matcher.prepare(ElementType::u8, view.size, settings).ok());
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.enqueue(view).ok());
-    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, view);
     if (threshold > 0)
       expect_the_icon(peaks);
     else

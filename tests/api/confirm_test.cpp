@@ -183,9 +183,7 @@ TEST_P(ConfirmTest, InColor) {
     Matcher matcher = std::move(Matcher::create(device).value());
     ASSERT_TRUE(matcher.set_templates({&templ, 1}).ok());
     ASSERT_TRUE(matcher.prepare(ElementType::u8, view.size, settings).ok());
-    std::vector<Peak> peaks;
-    ASSERT_TRUE(matcher.enqueue(view).ok());
-    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const std::vector<Peak> peaks = peaks_in(matcher, view);
     if (threshold > 0)
       expect_the_icon(peaks);
     else
@@ -246,8 +244,7 @@ TEST_P(ConfirmTest, Refused) {
     change(settings);
     return matcher.prepare(ElementType::u8, in.frame.size, settings).message();
   };
-  const std::string why =
-      "confirm_threshold is for templates inside the frame, on luma and colour";
+  const std::string why = "confirm_threshold is for templates inside the frame, on luma and colour";
   EXPECT_EQ(prepare([](MatchSettings& s) { s.match_on = MatchOn::edges; }), why);
   EXPECT_EQ(prepare([](MatchSettings& s) { s.overhang = 0.2; }), why);
 }

@@ -70,15 +70,8 @@ class WeightsPosesTest : public PosedTest {
   template <class T>
   std::vector<Peak> find_in(const Image<T>& frame, const Image<T>& pattern,
                             const MatchSettings& settings, const Bytes& weights) {
-    Matcher matcher = std::move(Matcher::create(device).value());
     const MatrixView view = pattern.view(), mask = weights.view();
-    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask, 1}).ok());
-    const Status prepared = matcher.prepare(element_type<T>, frame.size, settings);
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
+    return match_masked(device, {&view, 1}, {&mask, 1}, frame, settings, true);
   }
   static void expect_at(const std::vector<Peak>& peaks, const Pose& pose) {
     ASSERT_FALSE(peaks.empty());
