@@ -55,10 +55,9 @@ bool has_color(GstVideoFormat format) {
 class Pipeline {
  public:
   Pipeline(GstVideoFormat format, const std::string& rest) {
-    harness_ = gst_harness_new_parse(
-        (std::string("videoconvert ! video/x-raw,format=") + gst_video_format_to_string(format) +
-         " ! cudaxcorr name=e subpixel=false backend=" + backend() + " " + rest)
-            .c_str());
+    harness_ = harness_of(std::string("videoconvert ! video/x-raw,format=") +
+                          gst_video_format_to_string(format) +
+                          " ! cudaxcorr name=e subpixel=false backend=" + backend() + " " + rest);
     element = gst_bin_get_by_name(GST_BIN(harness_->element), "e");
     bus_ = gst_bus_new();
     gst_element_set_bus(element, bus_);

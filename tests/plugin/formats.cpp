@@ -118,10 +118,9 @@ ELEMENT_TEST(colour_converted_to_yuv) {
   const std::string file = save(part(red), part(green), part(blue), "patch.png");
   for (const char* caps : {"I420, colorimetry=bt601", "NV12, colorimetry=bt709", "GRAY8",
                            "YUY2, colorimetry=1:4:0:0"}) {
-    GstHarness* harness = gst_harness_new_parse(
-        (std::string("videoconvert ! video/x-raw, format=") + caps +
-         " ! cudaxcorr subpixel=false backend=" + backend() + " template=" + file)
-            .c_str());
+    GstHarness* harness =
+        harness_of(std::string("videoconvert ! video/x-raw, format=") + caps +
+                   " ! cudaxcorr subpixel=false backend=" + backend() + " template=" + file);
     gst_harness_set_src_caps_str(harness,
                                  "video/x-raw,format=RGB,width=80,height=60,framerate=25/1");
     gst_harness_push(harness, make_frame(GST_VIDEO_FORMAT_RGB, red, green, blue));

@@ -231,6 +231,9 @@ ELEMENT_TEST(elements_come_and_go) {
   }
 }
 
-const Registered before_all([](TCase*) { skip_without_uploads(); });
+const Registered before_all([](TCase*) {
+  skip_without_uploads();
+  share_context_of(nullptr);
+});
 
 }  // namespace

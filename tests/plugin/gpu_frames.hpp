@@ -35,8 +35,7 @@ inline const std::string upload =
 /// A chain of elements with a cudaxcorr named `finder`.
 class Row {
  public:
-  explicit Row(const std::string& launch) : harness_(gst_harness_new_parse(launch.c_str())) {
-    fail_unless(harness_ != nullptr, "cannot make %s", launch.c_str());
+  explicit Row(const std::string& launch) : harness_(harness_of(launch)) {
     finder_ = gst_bin_get_by_name(GST_BIN(harness_->element), "finder");
   }
   ~Row() {

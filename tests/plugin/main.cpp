@@ -39,6 +39,7 @@ bool starts() {
     g_error_free(error);
     gst_message_unref(message);
   }
+  share_context_of(started ? element : nullptr);
   gst_element_set_state(element, GST_STATE_NULL);
   gst_element_set_bus(element, nullptr);
   gst_object_unref(bus);

@@ -73,11 +73,34 @@ void assert_at(const Peak& peak, double x, double y, double tolerance) {
               "found at %f,%f, expected %f,%f", peak.x, peak.y, x, y);
 }
 
+namespace {
+
+GstContext* shared_context = nullptr;
+
+}  // namespace
+
+void share_context_of(GstElement* element) {
+  GstQuery* query = gst_query_new_context("gst.cuda.context");
+  GstContext* context = nullptr;
+  if (element && gst_element_query(element, query)) gst_query_parse_context(query, &context);
+  gst_context_replace(&shared_context, context);
+  gst_query_unref(query);
+}
+
+GstHarness* harness_of(const std::string& launch) {
+  GError* error = nullptr;
+  GstElement* bin = gst_parse_bin_from_description(launch.c_str(), TRUE, &error);
+  fail_unless(bin && !error, "cannot make %s: %s", launch.c_str(), error ? error->message : "");
+  if (shared_context) gst_element_set_context(bin, shared_context);
+  GstHarness* harness = gst_harness_new_with_element(bin, "sink", "src");
+  gst_object_unref(bin);
+  return harness;
+}
+
 Finder::Finder(const std::string& rest, const char* factory) {
   const std::string launch =
       std::string(factory) + " name=finder backend=" + backend() + " " + rest;
-  harness = gst_harness_new_parse(launch.c_str());
-  fail_unless(harness != nullptr, "cannot make %s", launch.c_str());
+  harness = harness_of(launch);
   element = gst_bin_get_by_name(GST_BIN(harness->element), "finder");
   bus_ = gst_bus_new();
   gst_element_set_bus(harness->element, bus_);

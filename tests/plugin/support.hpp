@@ -91,6 +91,14 @@ void assert_contains(const std::string& text, const std::string& part);
 
 void assert_at(const Peak& peak, double x, double y, double tolerance = 0);
 
+/// A launch line in a harness; fails the test if it cannot be made. With XCORR_TEST_BACKEND=cuda
+/// its elements work in one CUDA context of the program, since a new one takes longer than most
+/// tests.
+GstHarness* harness_of(const std::string& launch);
+/// From now on harnesses work in this started element's CUDA context, if it has one, or with null
+/// in contexts of their own.
+void share_context_of(GstElement* element);
+
 /// An element in a harness. `rest` continues the launch line after `cudaxcorr backend=...`.
 class Finder {
  public:
