@@ -20,6 +20,13 @@ struct SearchWindow {
   PoseRange poses = {};          ///< as MatchSettings::poses
 };
 
+/// How close the part of a frame whose upper left corner is there is to a picture of its size, as
+/// Peak::similarity: what a search of that part alone would find, at once and on the calling
+/// thread. Without masks, for luma of u8 in host memory whose bytes follow each other, and pictures
+/// of up to 66,051 pixels. Errors: unsupported, invalid_argument.
+XCORR_API Result<double> similarity_at(const MatrixView& frame, int x, int y,
+                                       const MatrixView& picture, Method method);
+
 /// Not for use by several threads at once.
 class XCORR_API WindowMatcher {
  public:
