@@ -22,14 +22,14 @@ cpu::Matrix<std::uint8_t> matrix_at(const MatrixView& view, int x, int y, Size s
 
 }  // namespace
 
-Result<double> similarity_at(const MatrixView& frame, int x, int y, const MatrixView& picture,
-                             Method method) {
+std::optional<double> similarity_at(const MatrixView& frame, int x, int y,
+                                    const MatrixView& picture, Method method) {
   const Size size = picture.size;
   if (!is_of_bytes(frame) || !is_of_bytes(picture) || size.area() > cpu::most_place_pixels ||
       method == Method::orientation)
-    return Status(Code::unsupported, "one place is compared in luma of small pictures of bytes");
+    return std::nullopt;
   if (x < 0 || y < 0 || x > frame.size.width - size.width || y > frame.size.height - size.height)
-    return Status(Code::invalid_argument, "the place is not wholly inside the frame");
+    return std::nullopt;
   const cpu::PlaceSums sums =
       cpu::place_sums(matrix_at(frame, x, y, size), matrix_at(picture, 0, 0, size));
   const WindowTerms<std::int64_t> window{size.area(),       sums.product,   sums.left_sum,

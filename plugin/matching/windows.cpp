@@ -156,8 +156,8 @@ xcorr::Result<double> Windows::similarity_of_image(const xcorr::MatrixView& fram
   const LumaImage& image = (*images_)[part.template_index];
   const int x = static_cast<int>(std::lround(part.x)), y = static_cast<int>(std::lround(part.y));
   if (compares_plainly(settings_, image)) {
-    auto similarity = xcorr::similarity_at(frame, x, y, image.view(), settings_.method);
-    if (similarity.ok()) return similarity;
+    const auto similarity = xcorr::similarity_at(frame, x, y, image.view(), settings_.method);
+    if (similarity) return *similarity;
   }
   const auto matcher = matcher_of_image(part.template_index, frame.memory);
   if (!matcher.ok()) return matcher.status();

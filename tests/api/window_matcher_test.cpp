@@ -187,18 +187,19 @@ TEST_P(WindowMatcherTest, SimilarityAtAPlace) {
   for (const MethodInfo& method : methods()) {
     settings.method = method.method;
     for (const Rect& place : {Rect{20, 20, 16, 16}, Rect{0, 0, 21, 17}, Rect{29, 37, 67, 43}}) {
-      SCOPED_TRACE(place.width);
       templates = {crop(frame, {frame_size.width - place.width, 11, place.width, place.height})};
       prepare();
-      const SearchWindow window{0, place};
-      const std::vector<Peak> found = alone(window);
+      const std::vector<Peak> found = alone({0, place});
       ASSERT_EQ(found.size(), 1u);
-      const auto at =
-          similarity_at(frame.view(), place.x, place.y, templates[0].view(), method.method);
-      ASSERT_TRUE(at.ok()) << at.status().message();
-      EXPECT_EQ(at.value(), found[0].similarity);
+      EXPECT_EQ(similarity_at(frame.view(), place.x, place.y, templates[0].view(), method.method),
+                found[0].similarity);
     }
   }
+  const MatrixView picture = templates[0].view();
+  EXPECT_FALSE(similarity_at(frame.view(), 30, 0, picture, Method::ccorr));
+  MatrixView of_words = picture;
+  of_words.type = ElementType::u16;
+  EXPECT_FALSE(similarity_at(frame.view(), 0, 0, of_words, Method::ccorr));
 }
 
 /// One peak each, a mask, least squares, and so many pixels that they are uploaded.
