@@ -46,6 +46,12 @@ archs_to_build() {
   [ -n "$archs" ]
 }
 
+# Prints what packages and wheels have machine code for, as archs_to_build() does: what kernels are tuned on, and the
+# GPUs after that, which need not compile PTX at first use, as far as nvcc knows them.
+archs_to_release() {
+  comm -12 <(printf '%s\n' 75 90 100 120 | sort) <(nvcc --list-gpu-arch | tr -dc '0-9\n' | sort) | sort -n | paste -sd,
+}
+
 # Prints the path of the first meson that runs and is new enough: one on PATH can be a stand-in for
 # an environment that is not active, so the distribution's own comes next.
 find_meson() {

@@ -25,12 +25,15 @@ shopt -s inherit_errexit
 kind=${1:-}
 case $kind in
   cpu) options=(-Dcuda=disabled) limit=2 ;;
-  cuda) options=(-Dcuda=enabled "-Dgpu_archs=75,90") limit=30 ;;
+  cuda) options=(-Dcuda=enabled) limit=30 ;;
   aarch64) options=(-Dcuda=disabled --cross-file "$root/scripts/aarch64.ini") limit=2 ;;
   *) say "cpu, cuda or aarch64?"; exit 2 ;;
 esac
 shift
-[ "$kind" != cuda ] || have_nvcc || { say "$no_nvcc"; exit 1; }
+if [ "$kind" = cuda ]; then
+  have_nvcc || { say "$no_nvcc"; exit 1; }
+  options+=("-Dgpu_archs=$(archs_to_release)")
+fi
 
 # Those of 3.10 to 3.14 that run: a name on PATH may be a stand-in for one that is not active.
 pythons_here() {

@@ -32,8 +32,12 @@ Copy rows_of(const Copy& copy, std::size_t first, std::size_t count) {
 
 /// By four threads: more copy no faster and spend the time of cores that wait for the next band.
 void copy_by_threads(const Copy& copy) {
-  static tbb::task_arena arena(4);
   const Runtime& cpu = runtime(Backend::cpu);
+  if (copy.bytes * copy.rows <= thread_bytes) {
+    static_cast<void>(cpu.copy(copy, Memory::host, Memory::host, {}));
+    return;
+  }
+  static tbb::task_arena arena(4);
   arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, copy.rows, rows_in(thread_bytes, copy)),
                       [&](const auto& rows) {

@@ -15,6 +15,9 @@ namespace {
 /// Of so many bytes a kernel reads stacks over the bus; larger ones are uploaded first.
 constexpr std::size_t most_over_bus = std::size_t{64} << 10;
 
+/// More is copied by several threads: waking one for less does not pay.
+constexpr std::size_t least_shared_out = std::size_t{64} << 10;
+
 /// A stack of windows: one below the other, each of as many pixels of a plane as it may reach
 /// wherever it begins.
 struct Stack {
@@ -162,7 +165,7 @@ Status WindowReader::pack(const MatrixView& frame, std::span<const PartCorner> c
   if (Status s = provide_stacks(planes, corners, packed_, Memory::host); !s.ok()) return s;
   if (stacked_bytes_ > most_over_bus)
     if (Status s = uploaded_.provide(device_.backend, stacked_bytes_); !s.ok()) return s;
-  tbb::parallel_for(std::size_t{0}, corners.size(), [&](std::size_t i) {
+  const auto pack_window = [&](std::size_t i) {
     (void)copy_windows(planes, corners[i], i, [](const Copy& copy) -> Status {
       auto* to = static_cast<std::byte*>(copy.to);
       const auto* from = static_cast<const std::byte*>(copy.from);
@@ -170,7 +173,11 @@ Status WindowReader::pack(const MatrixView& frame, std::span<const PartCorner> c
         std::memcpy(to, from, copy.bytes);
       return {};
     });
-  });
+  };
+  if (stacked_bytes_ <= least_shared_out)
+    for (std::size_t i = 0; i < corners.size(); ++i) pack_window(i);
+  else
+    tbb::parallel_for(std::size_t{0}, corners.size(), pack_window);
   return {};
 }
 

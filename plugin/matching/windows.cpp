@@ -17,6 +17,14 @@ int margin_for(double reach, int usual, int most) {
   return margin;
 }
 
+/// Whether only the pixels decide how close they are.
+bool compares_plainly(const xcorr::MatchSettings& settings, const LumaImage& image) {
+  return image.mask.empty() && settings.match_on == xcorr::MatchOn::luma &&
+         settings.polarity == xcorr::Polarity::same && settings.min_contrast == 0 &&
+         settings.confirm_threshold == 0 && settings.prefilter_sigma == 0 &&
+         settings.min_confidence < 0;
+}
+
 /// Where a window of that length begins once shifted into the area, which is at least as long.
 int moved_inside(double begin, int length, int area_begin, int area_length) {
   const double last = area_begin + area_length - length;
@@ -145,19 +153,21 @@ xcorr::Result<xcorr::WindowMatcher*> Windows::matcher_of_image(std::uint32_t ind
 
 xcorr::Result<double> Windows::similarity_of_image(const xcorr::MatrixView& frame,
                                                    const xcorr::TemplatePlace& part) {
+  const LumaImage& image = (*images_)[part.template_index];
+  const int x = static_cast<int>(std::lround(part.x)), y = static_cast<int>(std::lround(part.y));
+  if (compares_plainly(settings_, image)) {
+    const auto similarity = xcorr::similarity_at(frame, x, y, image.view(), settings_.method);
+    if (similarity) return *similarity;
+  }
   const auto matcher = matcher_of_image(part.template_index, frame.memory);
   if (!matcher.ok()) return matcher.status();
-  const LumaImage& image = (*images_)[part.template_index];
   xcorr::MatchSettings settings = settings_;
   // There is one place, which the definition takes least for.
   settings.kernel = frame.memory == xcorr::Memory::host ? "direct" : "auto";
   settings.threshold = -1;
   settings.max_peaks = 1;
   settings.subpixel = xcorr::Subpixel::none;
-  const xcorr::SearchWindow window{
-      0,
-      {static_cast<int>(std::lround(part.x)), static_cast<int>(std::lround(part.y)),
-       image.size.width, image.size.height}};
+  const xcorr::SearchWindow window{0, {x, y, image.size.width, image.size.height}};
   std::vector<std::vector<xcorr::Peak>> found;
   if (auto status = matcher.value()->prepare(image.type, frame.size, settings); !status.ok())
     return status;

@@ -179,6 +179,29 @@ TEST_P(WindowMatcherTest, Color) {
   }
 }
 
+/// One place is compared as a search of it alone does, by each method and in rows of any length.
+TEST_P(WindowMatcherTest, SimilarityAtAPlace) {
+  settings.threshold = -1;
+  settings.max_peaks = 1;
+  settings.subpixel = Subpixel::none;
+  for (const MethodInfo& method : methods()) {
+    settings.method = method.method;
+    for (const Rect& place : {Rect{20, 20, 16, 16}, Rect{0, 0, 21, 17}, Rect{29, 37, 67, 43}}) {
+      templates = {crop(frame, {frame_size.width - place.width, 11, place.width, place.height})};
+      prepare();
+      const std::vector<Peak> found = alone({0, place});
+      ASSERT_EQ(found.size(), 1u);
+      EXPECT_EQ(similarity_at(frame.view(), place.x, place.y, templates[0].view(), method.method),
+                found[0].similarity);
+    }
+  }
+  const MatrixView picture = templates[0].view();
+  EXPECT_FALSE(similarity_at(frame.view(), 30, 0, picture, Method::ccorr));
+  MatrixView of_words = picture;
+  of_words.type = ElementType::u16;
+  EXPECT_FALSE(similarity_at(frame.view(), 0, 0, of_words, Method::ccorr));
+}
+
 /// One peak each, a mask, least squares, and so many pixels that they are uploaded.
 TEST_P(WindowMatcherTest, LargeWindowsInColor) {
   settings.match_on = MatchOn::color;

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of u16 and f32 on the GPU: one block per window, one thread per shift, which
-// reads the window and the frame from shared memory, a pixel at a time, and adds up in integers of
-// 64 bits, or for floats in double precision. Where both are more than a block may have, they are
-// read where they are.
+// Searches of windows of u16 and f32 on the GPU: one block per window, which has the window and the
+// searched part of the frame in shared memory and adds up in integers of 64 bits, or for floats in
+// double precision. A thread has several shifts below each other: a pixel that it has read serves
+// all of them. Under a mask it has one shift at a time, as where there is more than a block may
+// have in shared memory; then pixels are read where they are.
 #include "cuda/fields/block_search.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
+
+/// Shifts of a thread. There are 2 range + 1, and ranges are mostly powers of two.
+constexpr int run = 9;
+
+/// Pixels in shared memory: to make doubles of floats takes longer than to multiply them.
+template <class T>
+using Staged = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 /// Where a block's data lie in shared memory, in bytes.
 struct Layout {
@@ -18,7 +26,8 @@ struct Layout {
 
   __host__ __device__ Layout(const stage::WindowSearch::Problem& p, bool staged)
       : side(p.window + p.shifts() - 1) {
-    const std::size_t pixel = p.type == ElementType::u16 ? 2 : 4;
+    const std::size_t pixel =
+        p.type == ElementType::u16 ? sizeof(Staged<std::uint16_t>) : sizeof(Staged<float>);
     const std::size_t pixels = staged ? p.window * p.window : 0;
     region = sizeof(double) * p.shifts() * p.shifts();
     // Those of four bytes come before what may have an odd number.
@@ -52,17 +61,68 @@ struct Source {
   }
 };
 
+/// Of floats in double precision; of u16 one instruction multiplies into 64 bits and adds.
+template <class T>
+__device__ SumOf<T> product_of(Staged<T> a, Staged<T> b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return static_cast<SumOf<T>>(std::uint64_t{std::uint32_t{a}} * std::uint32_t{b});
+}
+
 /// Sums over the pixels of a window that count.
 template <class T>
 struct Sums {
   SumOf<T> product = 0, sum = 0, squares = 0;
 
-  __device__ void add(T f, T t) {
-    // Of u16 a product fits into 32 bits without a sign.
-    using Product = std::conditional_t<std::is_floating_point_v<T>, double, std::uint32_t>;
-    product += static_cast<SumOf<T>>(Product(f) * Product(t));
+  __device__ void add(Staged<T> f, Staged<T> t) {
+    product += product_of<T>(f, t);
     sum += f;
-    squares += static_cast<SumOf<T>>(Product(f) * Product(f));
+    squares += product_of<T>(f, f);
+  }
+};
+
+/// Those of shifts below each other, without a mask.
+template <class T>
+struct RunSums {
+  Sums<T> of[run];
+
+  /// \param region  its pixel at the first shift, which has `last` rows below it
+  __device__ void add(const Staged<T>* region, int side, int last, const Staged<T>* window_pixels,
+                      int window) {
+    // What the shifts past the last one would read below the region is not used.
+    const auto row = [=](int y) { return region + min(y, last) * side; };
+    for (int y = 0; y < window + run - 1; ++y) {
+      SumOf<T> sum = 0, squares = 0;
+      for (int x = 0; x < window; ++x) {
+        const Staged<T> pixel = row(y)[x];
+        sum += pixel;
+        squares += product_of<T>(pixel, pixel);
+      }
+#pragma unroll
+      for (int k = 0; k < run; ++k) {
+        if (y < k || y >= window + k) continue;
+        of[k].sum += sum;
+        of[k].squares += squares;
+      }
+    }
+    for (int x = 0; x < window; ++x) {
+      Staged<T> pixels[run];  // of the column, each where it stays until no shift needs it
+#pragma unroll
+      for (int k = 0; k < run - 1; ++k) pixels[k] = row(k)[x];
+      for (int first = 0; first < window; first += run) {
+#pragma unroll
+        for (int i = 0; i < run; ++i) {
+          const int y = first + i;
+          if (y >= window) break;
+          pixels[(i + run - 1) % run] = row(y + run - 1)[x];
+          const Staged<T> pixel = window_pixels[y * window + x];
+#pragma unroll
+          for (int k = 0; k < run; ++k)
+            of[k].product += product_of<T>(pixels[(i + k) % run], pixel);
+        }
+      }
+    }
   }
 };
 
@@ -73,8 +133,8 @@ __global__ void __launch_bounds__(threads, 2)
   const Layout layout(p, staged);
   auto* scores = dynamic_shared<double>();
   auto* memory = dynamic_shared<std::uint8_t>();
-  T* const region = row_of<T>(memory + layout.region, 0, 0);
-  T* const windows = row_of<T>(memory + layout.window, 0, 0);
+  auto* const region = row_of<Staged<T>>(memory + layout.region, 0, 0);
+  auto* const windows = row_of<Staged<T>>(memory + layout.window, 0, 0);
   std::uint8_t* const masks = memory + layout.mask;
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     __syncthreads();  // the window before has been done with
@@ -99,22 +159,12 @@ __global__ void __launch_bounds__(threads, 2)
       for (int k = threadIdx.x; k < layout.side * layout.side; k += threads)
         region[k] = source.of_region(k % layout.side, k / layout.side);
     block_sums<warps>(own);
-    for (int shift = threadIdx.x; shift < p.shifts() * p.shifts(); shift += threads) {
-      const int x = shift % p.shifts(), y = shift / p.shifts();
+    const auto take = [&](int x, int y, const Sums<T>& sums) {
+      const int shift = y * p.shifts() + x;
       if (!places.contains(x, y)) {
         scores[shift] = unscored;
-        continue;
+        return;
       }
-      Sums<T> sums;
-      for (int j = 0; j < p.window; ++j)
-        for (int i = 0; i < p.window; ++i) {
-          if constexpr (staged) {
-            const int k = j * p.window + i;
-            if (!p.masked || masks[k]) sums.add(region[(y + j) * layout.side + x + i], windows[k]);
-          } else if (source.counts(i, j)) {
-            sums.add(source.of_region(x + i, y + j), source.of_window(i, j));
-          }
-        }
       double score = u16_f32_score<T>({Term(own[0]), Term(sums.product), Term(sums.sum),
                                        Term(sums.squares), Term(own[1]), Term(own[2])});
       if (p.pairs > 1) {
@@ -122,6 +172,31 @@ __global__ void __launch_bounds__(threads, 2)
         score = b.next_sums[at] = p.combined(score, b.sums + at);
       }
       scores[shift] = score;
+    };
+    const bool in_runs = staged && !p.masked;
+    const int at_once = in_runs ? run : 1;
+    for (int task = threadIdx.x; task < ceil_div(p.shifts(), at_once) * p.shifts();
+         task += threads) {
+      const int x = task % p.shifts(), y = task / p.shifts() * at_once;
+      if (in_runs) {
+        RunSums<T> sums;
+        sums.add(region + y * layout.side + x, layout.side, layout.side - 1 - y, windows, p.window);
+#pragma unroll
+        for (int k = 0; k < run; ++k)
+          if (y + k < p.shifts()) take(x, y + k, sums.of[k]);
+        continue;
+      }
+      Sums<T> sums;
+      for (int j = 0; j < p.window && places.contains(x, y); ++j)
+        for (int i = 0; i < p.window; ++i) {
+          if constexpr (staged) {
+            const int k = j * p.window + i;
+            if (masks[k]) sums.add(region[(y + j) * layout.side + x + i], windows[k]);
+          } else if (source.counts(i, j)) {
+            sums.add(source.of_region(x + i, y + j), source.of_window(i, j));
+          }
+        }
+      take(x, y, sums);
     }
     __syncthreads();
     if (p.is_last()) write_vector<warps>(p, window, places, scores, b.vectors[index]);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,13 @@ struct SearchWindow {
   Rect region;                   ///< as MatchSettings::search_region
   PoseRange poses = {};          ///< as MatchSettings::poses
 };
+
+/// How close the part of a frame whose upper left corner is there is to a picture of its size, as
+/// Peak::similarity: what a search of that part alone would find, at once and on the calling
+/// thread. Nothing where it is not wholly inside the frame, or unless both are luma of u8 in host
+/// memory, whose bytes follow each other, and the picture has at most 66,051 pixels.
+XCORR_API std::optional<double> similarity_at(const MatrixView& frame, int x, int y,
+                                              const MatrixView& picture, Method method);
 
 /// Not for use by several threads at once.
 class XCORR_API WindowMatcher {
