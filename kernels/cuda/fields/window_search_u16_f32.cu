@@ -2,9 +2,10 @@
 //
 // Searches of windows of u16 and f32 on the GPU: one block per window, which has the window and the
 // searched part of the frame in shared memory and adds up in integers of 64 bits, or for floats in
-// double precision. A thread has several shifts below each other: a pixel that it has read serves
-// all of them. Under a mask it has one shift at a time, as where there is more than a block may
-// have in shared memory; then pixels are read where they are.
+// double precision. Of floats a thread has several shifts below each other: a pixel that it has
+// read serves all of them. Of u16 that takes no less time, and under a mask it has one shift at a
+// time, as where there is more than a block may have in shared memory; then pixels are read where
+// they are.
 #include "cuda/fields/block_search.cuh"
 
 namespace xcorr::cuda {
@@ -61,13 +62,11 @@ struct Source {
   }
 };
 
-/// Of floats in double precision; of u16 one instruction multiplies into 64 bits and adds.
+/// Of u16 a product fits into 32 bits without a sign.
 template <class T>
 __device__ SumOf<T> product_of(Staged<T> a, Staged<T> b) {
-  if constexpr (std::is_floating_point_v<T>)
-    return a * b;
-  else
-    return static_cast<SumOf<T>>(std::uint64_t{std::uint32_t{a}} * std::uint32_t{b});
+  using Product = std::conditional_t<std::is_floating_point_v<T>, double, std::uint32_t>;
+  return static_cast<SumOf<T>>(Product(a) * Product(b));
 }
 
 /// Sums over the pixels of a window that count.
@@ -173,7 +172,7 @@ __global__ void __launch_bounds__(threads, 2)
       }
       scores[shift] = score;
     };
-    const bool in_runs = staged && !p.masked;
+    const bool in_runs = staged && std::is_floating_point_v<T> && !p.masked;
     const int at_once = in_runs ? run : 1;
     for (int task = threadIdx.x; task < ceil_div(p.shifts(), at_once) * p.shifts();
          task += threads) {
@@ -191,7 +190,7 @@ __global__ void __launch_bounds__(threads, 2)
         for (int i = 0; i < p.window; ++i) {
           if constexpr (staged) {
             const int k = j * p.window + i;
-            if (masks[k]) sums.add(region[(y + j) * layout.side + x + i], windows[k]);
+            if (!p.masked || masks[k]) sums.add(region[(y + j) * layout.side + x + i], windows[k]);
           } else if (source.counts(i, j)) {
             sums.add(source.of_region(x + i, y + j), source.of_window(i, j));
           }
