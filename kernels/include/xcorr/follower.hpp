@@ -168,7 +168,8 @@ class XCORR_API Follower {
               std::span<const FilterDetection> filter_detections = {});
 
   /// With filters: the training samples in the frame of the last update(), and the ids of the
-  /// targets whose filters must be kept.
+  /// filters that must be kept. These are those of the targets; but one that had left and came back
+  /// has a new id and its filter, which is kept meanwhile.
   std::vector<TargetBox> training_samples() const;
   std::vector<std::uint64_t> ids() const;
 

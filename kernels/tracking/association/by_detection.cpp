@@ -31,7 +31,7 @@ constexpr std::size_t most_detections = 1024;
 
 const RatedDetection* rated_of(const Track& track,
                                std::span<const RatedDetection> rated_detections) {
-  const auto found = std::ranges::find(rated_detections, track.target.id, &RatedDetection::id);
+  const auto found = std::ranges::find(rated_detections, track.filter, &RatedDetection::filter);
   return found == rated_detections.end() ? nullptr : &*found;
 }
 
@@ -50,7 +50,7 @@ double likeness(const Track& track, const Peak& detection,
                 std::span<const RatedDetection> rated_detections) {
   double best = 0;
   for (const RatedDetection& rated : rated_detections)
-    if (rated.id == track.target.id && rated.confidence >= least_sure &&
+    if (rated.filter == track.filter && rated.confidence >= least_sure &&
         rated.response >= least_share_to_find * track.trace.usual)
       best = std::max(best, std::min(1.0, rated.response / track.trace.usual) *
                                 overlap(rated.box, box_of(detection)));

@@ -116,7 +116,7 @@ Judgement judge(const RatedDetection& one, const Track& track, const TrackRules&
   const bool responds =
       one.response >= least_share * usual && one.confidence >= rules.settings.min_confidence;
   const double growth = usual > 0 ? std::max(one.response / usual, 1.0) : 1;
-  const double most = growth > one.most_growth ? confidence_in_doubt : 1;
+  const double most = growth > one.most_growth ? confidence_in_doubt : track.most;
   if (recognised && !responds) return {one.recognition, std::min(one.recognition, most)};
   return {one.confidence, std::min(one.resemblance, most)};
 }
@@ -153,7 +153,7 @@ const RatedDetection* best_of(const Track& track, std::uint64_t frame,
                               std::span<const RatedDetection> rated_detections, MayBe may_be) {
   const RatedDetection* best = nullptr;
   for (const RatedDetection& one : rated_detections)
-    if (one.id == track.target.id && may_be(one) &&
+    if (one.filter == track.filter && may_be(one) &&
         (!best || association_score(one, track, frame) > association_score(*best, track, frame)))
       best = &one;
   return best;
@@ -165,7 +165,7 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
                                                    const TrackRules& rules) const {
   std::vector<TargetBox> places;
   const auto add = [&](const Track& track, const TurnedBox& as, double x, double y) {
-    places.push_back({track.target.id, moved(as.box, x, y, rules.area), as.angle});
+    places.push_back({track.filter, moved(as.box, x, y, rules.area), as.angle});
   };
   const auto add_expected = [&](const Track& track, const TurnedBox& as, const Trace& trace) {
     const Point corner = trace.expected(frame), bounds = bounds_of(as);
@@ -174,15 +174,9 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
   const auto add_again = [&](const Track& track, const TurnedBox& as) {
     add(track, as, as.box.x + as.box.width / 2, as.box.y + as.box.height / 2);
   };
-  for (const Track& track : tracks_) {
-    if (track.candidate) {
-      add_expected(track, track.of_candidate, *track.candidate);
-      continue;
-    }
-    if (!track.sought) {
-      add_expected(track, track.last, track.trace);
-      continue;
-    }
+  const auto add_all_of = [&](const Track& track) {
+    if (track.candidate) return add_expected(track, track.of_candidate, *track.candidate);
+    if (!track.sought) return add_expected(track, track.last, track.trace);
     if (!track.trace.anywhere) {
       add_again(track, track.shadow);
       if (track.trace.missed % 2)
@@ -194,7 +188,9 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
       const double angle = rules.turns ? peak.pose.angle : 0;
       add(track, {track.last.box, angle}, peak.x + peak.width / 2.0, peak.y + peak.height / 2.0);
     }
-  }
+  };
+  std::ranges::for_each(tracks_, add_all_of);
+  if (departed_) add_all_of(*departed_);
   return places;
 }
 
@@ -204,6 +200,7 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
   begin_update(rules);
   follow(frame, rated_detections, rules);
   seek_and_settle(frame, rated_detections, rules);
+  see_again(frame, rated_detections, rules, last_id);
   Detections detections;
   for (const Peak& peak : peaks) {
     const bool free = std::ranges::none_of(tracks_, [&](const Track& track) {
@@ -232,6 +229,9 @@ void Targets::start_new_boxes(std::uint64_t frame, const Detections& detections,
     track.shadow = track.last = rules.turns ? turned_box_of(peak) : TurnedBox{box_of(peak)};
     track.template_width = track.last.box.width / peak.pose.scale;
     track.trace.usual = track.trace.counted = 0;  // a template's similarity is another thing
+    // The filter compares it with its first view alone, which was in doubt already.
+    if (!rules.settings.detections && track.trace.sure < confidence_in_doubt)
+      track.most = confidence_in_doubt;
   }
 }
 
@@ -284,7 +284,7 @@ void Targets::seek(Track& track, std::uint64_t frame,
                    std::span<const RatedDetection> rated_detections,
                    const TrackRules& rules) const {
   // The first place that was searched is the candidate's, or the shadow's.
-  const auto first = std::ranges::find(rated_detections, track.target.id, &RatedDetection::id);
+  const auto first = std::ranges::find(rated_detections, track.filter, &RatedDetection::filter);
   // Beside it something else may look like it.
   const bool nearby = first != rated_detections.end() && !track.trace.anywhere &&
                       (!track.candidate || track.candidate_nearby) &&
@@ -332,7 +332,7 @@ std::vector<TargetBox> Targets::training_samples() const {
     const bool first = track.trace.detections == 1;
     if (track.seen() && (first || (track.trace.sure >= sure_to_learn &&
                                    track.trace.detections % detections_to_learn == 0)))
-      training_samples.push_back({track.target.id, track.last.box, track.last.angle});
+      training_samples.push_back({track.filter, track.last.box, track.last.angle});
   }
   return training_samples;
 }

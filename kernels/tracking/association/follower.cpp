@@ -268,7 +268,7 @@ std::vector<TargetBox> Follower::training_samples() const {
 std::vector<std::uint64_t> Follower::ids() const {
   std::vector<std::uint64_t> ids;
   for (const Targets& targets : impl_->of_things)
-    for (const Track& track : targets.tracks()) ids.push_back(track.target.id);
+    std::ranges::copy(targets.ids(), std::back_inserter(ids));
   return ids;
 }
 

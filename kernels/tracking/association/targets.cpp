@@ -12,9 +12,6 @@
 namespace xcorr::follow {
 namespace {
 
-/// A target is confirmed, and one that was lost is found, after this many detections in a row.
-constexpr int detections_to_confirm = 3;
-
 /// A lost target is found only where it is closer to the template than this share of what it was.
 constexpr double least_share = 0.85;
 
@@ -23,9 +20,6 @@ constexpr double margin_to_move = 0.1;
 
 /// What a target has to find, or it is left without a detection.
 constexpr double least_association_score = -0.7;
-
-/// How far over an edge a target is expected that has left, pixels.
-constexpr double beyond_edge = 1;
 
 constexpr double impossible = 10;
 
@@ -180,43 +174,6 @@ void Targets::count_missed(std::uint64_t frame, const TrackRules& rules) {
   }
 }
 
-void Targets::drop_ended(std::uint64_t frame, const TrackRules& rules) {
-  // Templates end at an edge; a filter goes on until the target's middle is beyond it.
-  const double inside = rules.settings.by_filter() ? 0.5 : 0;
-  const auto over_edge = [&](const Track& track) {
-    const Point place = track.trace.expected(frame), velocity = track.trace.motion.velocity();
-    const auto over = [&](double at, double speed, int extent, int begin, int length) {
-      return (speed < 0 && at + inside * extent < begin - beyond_edge) ||
-             (speed > 0 && at + (1 - inside) * extent > begin + length + beyond_edge);
-    };
-    const auto& [x, y, width, height] = rules.area;
-    return over(place.x, velocity.x, track.target.peak.width, x, width) ||
-           over(place.y, velocity.y, track.target.peak.height, y, height);
-  };
-  const auto crossed_edge = [&](const Track& track) {
-    const auto& [x, y, width, height] = track.last.box;
-    const auto& area = rules.area;
-    return x < area.x || y < area.y || x + width > area.x + area.width ||
-           y + height > area.y + area.height;
-  };
-  std::erase_if(tracks_, [&](const Track& track) {
-    if (!track.target.lost) return false;
-    if (!track.sought && !track.entered()) return true;
-    // What was lost elsewhere may have turned back long before.
-    const bool may_leave = !track.sought || (rules.settings.by_filter() && crossed_edge(track) &&
-                                             !track.candidate && !track.trace.anywhere);
-    if (may_leave && over_edge(track)) {
-      tell(TrackEvent::left, track);
-      return true;
-    }
-    if (!track.sought) return false;
-    const int limit = rules.settings.forget_after;
-    if (limit == 0 || track.trace.missed <= limit || track.candidate) return false;
-    tell(TrackEvent::dropped, track);
-    return true;
-  });
-}
-
 // ---- targets that are lost, or perhaps mistaken -----------------------------------------------
 
 /// A candidate stays as long as it is surely the same thing.
@@ -299,13 +256,13 @@ void Targets::tell_where(Track& track) {
   if (track.sought) track.target.state = track.candidate ? TrackState::tentative : TrackState::lost;
 }
 
-void Targets::move_to_candidate(Track& track, const TrackRules& rules) {
+void Targets::move_to_candidate(Track& track, const TrackRules& rules, TrackEvent event) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
   track.last = track.of_candidate;
   track.target.state = TrackState::tracked;
   report(track, rules);
-  if (std::exchange(track.sought, false)) tell(TrackEvent::found, track);
+  if (std::exchange(track.sought, false)) tell(event, track);
 }
 
 /// What else is as close as a target usually is, and not closer, is another one.
@@ -349,7 +306,7 @@ void Targets::start_new(std::uint64_t frame, const Detections& detections, const
                          margin(similarities, i, static_cast<std::size_t>(room) - 1, rules.floor));
     track.target.confidence = track.trace.sure;
     if (track.target.confidence < rules.settings.min_confidence) continue;
-    track.target.id = ++last_id;
+    track.target.id = track.filter = ++last_id;
     tracks_.push_back(track);
     ++started;
   }
@@ -386,6 +343,7 @@ void Targets::interrupt() {
   events_.clear();
   distractors_.forget_all();
   std::erase_if(tracks_, [](const Track& track) { return !track.entered(); });
+  if (departed_) departed_->candidate.reset();
   for (Track& track : tracks_) {
     track.target.state = TrackState::lost;
     track.trace.anywhere = true;
@@ -396,17 +354,20 @@ void Targets::interrupt() {
 
 void Targets::end() {
   events_.clear();
+  departed_.reset();
   distractors_.forget_all();
   drop_all_but(0);
 }
 
 void Targets::renumber_templates(const std::function<std::uint32_t(std::uint32_t)>& now) {
   const auto renumber = [&now](Peak& peak) { peak.template_index = now(peak.template_index); };
-  for (Track& track : tracks_) {
+  const auto renumber_in = [&renumber](Track& track) {
     renumber(track.target.peak);
     renumber(track.trace.peak);
     if (track.candidate) renumber(track.candidate->peak);
-  }
+  };
+  std::ranges::for_each(tracks_, renumber_in);
+  if (departed_) renumber_in(*departed_);
 }
 
 void Targets::forget_scores() {

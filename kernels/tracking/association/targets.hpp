@@ -32,13 +32,15 @@ struct Track {
   std::optional<Trace> candidate;  ///< where it may be instead
   double margin = 0;               ///< by how much the last peak was closer than the next one
   // With filters:
-  TurnedBox last;          ///< detection
-  TurnedBox of_candidate;  ///< the same of it
-  TurnedBox shadow;        ///< where it may be while it is lost: what its filter responds to most
+  std::uint64_t filter = 0;  ///< the id of the target that it was made for
+  TurnedBox last;            ///< detection
+  TurnedBox of_candidate;    ///< the same of it
+  TurnedBox shadow;          ///< where it may be while it is lost: what its filter responds to most
   bool candidate_nearby = false;  ///< the candidate is there
   double template_width = 1;
   double resemblance = 1;  ///< of the last detection
-  int unconfirmed = 0;     ///< frames with detections since one was this target's
+  double most = 1;      ///< that its confidence may be, by how sure the template was of it at first
+  int unconfirmed = 0;  ///< frames with detections since one was this target's
 
   /// Whether there is a detection in this frame, which may yet be too doubtful to be reported.
   bool seen() const { return trace.missed == 0; }
@@ -49,10 +51,10 @@ struct Track {
 
 /// What the filter of a target found.
 struct RatedDetection {
-  std::uint64_t id;
-  Box box;            ///< which is turned by `angle`
-  double response;    ///< as of FilterDetection
-  double confidence;  ///< that the filter responds to what it has learnt, 0 to 1
+  std::uint64_t filter;  ///< as of Track
+  Box box;               ///< which is turned by `angle`
+  double response;       ///< as of FilterDetection
+  double confidence;     ///< that the filter responds to what it has learnt, 0 to 1
   double angle = 0;
   double resemblance = 1;                                        ///< as of resemblance()
   double recognition = 0;                                        ///< as of recognition()
@@ -77,6 +79,9 @@ struct SearchPlace {
   Peak seen;
   int frames;
 };
+
+/// A target is confirmed, and one that was lost is found, after this many detections in a row.
+inline constexpr int detections_to_confirm = 3;
 
 class Targets {
  public:
@@ -116,6 +121,9 @@ class Targets {
 
   const std::vector<Track>& tracks() const { return tracks_; }
 
+  /// Of those whose filters are needed.
+  std::vector<std::uint64_t> ids() const;
+
   /// What the last update(), interrupt() or end() changed.
   const std::vector<TargetEvent>& events() const { return events_; }
 
@@ -142,7 +150,8 @@ class Targets {
   void seek(Track& track, std::uint64_t frame, Detections& detections,
             const TrackRules& rules) const;
   void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
-  void move_to_candidate(Track& track, const TrackRules& rules);
+  void move_to_candidate(Track& track, const TrackRules& rules,
+                         TrackEvent event = TrackEvent::found);
   void settle(Track& track, const TrackRules& rules);
   static void tell_where(Track& track);
   void note_distractors(std::uint64_t frame, const Detections& detections, const TrackRules& rules);
@@ -156,6 +165,9 @@ class Targets {
                        const TrackRules& rules);
   void start_new_boxes(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
                        std::uint64_t& last_id);
+  void depart(const Track& track);
+  void see_again(std::uint64_t frame, std::span<const RatedDetection> rated_detections,
+                 const TrackRules& rules, std::uint64_t& last_id);
   bool may_go_on_alone(const Track& track, const TrackRules& rules) const;
   bool is_taken(const Track& by, const Box& box) const;
   bool is_of_another(const Track& track, const RatedDetection& rated_detection,
@@ -164,6 +176,7 @@ class Targets {
                  std::uint64_t& last_id);
 
   std::vector<Track> tracks_;
+  std::optional<Track> departed_;  ///< with filters: the last one that left, no target any more
   Distractors distractors_;
   std::vector<TargetEvent> events_;
 };

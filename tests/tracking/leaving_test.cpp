@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What leaves, and is known again by its filter.
+#include "by_filter_session.hpp"
+#include "tracking/association/confidence.hpp"
+
+namespace xcorr::follow {
+namespace {
+
+class LeavingTest : public ByFilterTest {
+ protected:
+  /// Target 1 goes over the right edge. \param resemblance  to its first view then
+  void leave(double resemblance = 1) {
+    see({peak(500, 50)}, {});
+    for (int x = 515; x <= 635; x += 15) {
+      RatedDetection one = rated_detection(x, 50);
+      one.resemblance = resemblance;
+      see({}, {one});
+    }
+    see({}, {});
+    ASSERT_TRUE(tracker_.tracks().empty());
+    ASSERT_EQ(tracker_.events().size(), 1);
+    ASSERT_EQ(tracker_.events()[0].event, TrackEvent::left);
+  }
+  bool is_remembered() const { return !tracker_.ids().empty(); }
+};
+
+/// There it may be hidden, or have turned back.
+TEST_F(LeavingTest, WhatWasMissedFarFromTheEdgeHasLeftOnlyBeyondDoubt) {
+  see({peak(400, 50)}, {});
+  for (int i = 1; i <= 8; ++i) see({}, {rated_detection(400 + 20 * i, 50)});
+  for (int i = 0; i < 4; ++i) see({}, {});
+  // Its middle is expected beyond the edge, by less than that may be wrong.
+  ASSERT_EQ(tracker_.tracks().size(), 1);
+  EXPECT_GT(track().trace.expected(frame_).x + 10, 640 + 5);
+  for (int i = 0; i < 8; ++i) see({}, {});
+  ASSERT_EQ(tracker_.tracks().size(), 1);
+  EXPECT_EQ(track().target.state, TrackState::lost);
+}
+
+/// What is quick may be beyond the edge before a filter sees it there.
+TEST_F(LeavingTest, WhatIsSurelyBeyondTheEdgeHasLeft) {
+  see({peak(20, 50)}, {});
+  for (int i = 1; i <= 9; ++i) see({}, {rated_detection(20 + 66 * i, 50)});
+  for (int i = 0; i < 3; ++i) see({}, {});
+  EXPECT_TRUE(tracker_.tracks().empty());
+}
+
+TEST_F(LeavingTest, WhatHasLeftComesBackAsANewTargetWithItsFilter) {
+  leave();
+  EXPECT_EQ(tracker_.ids(), std::vector<std::uint64_t>{1});
+  EXPECT_TRUE(tracker_.places_for_filters(frame_ + 1, {}, rules_).empty());
+  // The template is not sure enough to begin a target there.
+  Peak doubtful = peak(300, 200);
+  doubtful.similarity = 0.4;
+  const auto places = tracker_.places_for_filters(frame_ + 1, std::span(&doubtful, 1), rules_);
+  ASSERT_EQ(places.size(), 1);
+  EXPECT_EQ(places[0].target, 1);
+  EXPECT_EQ(places[0].box.x, 300);
+  for (int i = 0; i < 2; ++i) {
+    see({doubtful}, {rated_detection(300 + i, 200, 0.95)});
+    EXPECT_TRUE(tracker_.tracks().empty());
+  }
+  see({}, {rated_detection(302, 200, 0.95)});
+  ASSERT_EQ(tracker_.tracks().size(), 1);
+  EXPECT_EQ(track().target.id, 2);
+  EXPECT_EQ(track().target.state, TrackState::tracked);
+  EXPECT_FALSE(track().target.lost);
+  EXPECT_EQ(track().target.peak.x, 302);
+  ASSERT_EQ(tracker_.events().size(), 1);
+  EXPECT_EQ(tracker_.events()[0].event, TrackEvent::entered);
+  EXPECT_EQ(tracker_.events()[0].target.id, 2);
+  EXPECT_EQ(tracker_.ids(), std::vector<std::uint64_t>{1});
+  see({}, {rated_detection(303, 200)});
+  EXPECT_EQ(track().target.peak.x, 303);
+}
+
+TEST_F(LeavingTest, WhatResemblesItTooLittleIsNotIt) {
+  leave();
+  for (int i = 0; i < 5; ++i) see({}, {rated_detection(300, 200, 0.85)});
+  EXPECT_TRUE(tracker_.tracks().empty());
+  RatedDetection weak = rated_detection(300, 200, 0.95);
+  weak.response *= 0.8;
+  for (int i = 0; i < 5; ++i) see({}, {weak});
+  EXPECT_TRUE(tracker_.tracks().empty());
+}
+
+TEST_F(LeavingTest, AFilterThatMayHaveLearntSomethingElseIsForgotten) {
+  leave(confidence_in_doubt - 0.01);
+  EXPECT_FALSE(is_remembered());
+}
+
+TEST_F(LeavingTest, ItIsForgottenAfterAWhile) {
+  leave();
+  for (int i = 0; i < rules_.settings.forget_after - 5; ++i) see({}, {});
+  EXPECT_TRUE(is_remembered());
+  for (int i = 0; i < 5; ++i) see({}, {});
+  EXPECT_FALSE(is_remembered());
+}
+
+TEST_F(LeavingTest, ItIsForgottenWhereANewTargetTakesItsRoom) {
+  leave();
+  see({peak(100, 300)}, {});
+  see({}, {rated_detection(100, 300, 0.9, 2)});
+  EXPECT_EQ(tracker_.ids(), std::vector<std::uint64_t>{2});
+}
+
+TEST_F(LeavingTest, ItEndsWithAllTargets) {
+  leave();
+  tracker_.end();
+  EXPECT_FALSE(is_remembered());
+  EXPECT_TRUE(tracker_.events().empty());
+}
+
+/// Its filter can only say that it is what was seen there first.
+TEST_F(LeavingTest, WhatTheTemplateWasNotSureOfIsInDoubt) {
+  for (const bool sure : {true, false}) {
+    Peak first = peak(100, 50);
+    first.similarity = sure ? 0.95 : 0.8;
+    see({first}, {});
+    for (int i = 0; i < 3; ++i) see({}, {rated_detection(100, 50, 0.99, last_id_)});
+    EXPECT_EQ(track().target.confidence, sure ? 0.99 : confidence_in_doubt);
+    tracker_.end();
+  }
+}
+
+}  // namespace
+}  // namespace xcorr::follow
