@@ -203,7 +203,34 @@ TEST_P(WeightsPosesTest, OfColor) {
   EXPECT_GT(peaks[0].score, 0.75);
 }
 
-/// Both at once: the second look is at pixels that count at least half.
+/// Few that count far more than the others do not stand for the template.
+TEST_P(WeightsPosesTest, OneHeavyPixel) {
+  Bytes weights = at_least(Logo::weights(), 255);
+  weights.at(20, 24) = 255;
+  for (const double angle : {33.0, 146.5}) {
+    Logo logo;
+    logo.poses = {{91.5, 64.5, angle, 1}};
+    const Bytes frame = logo.frame<std::uint8_t>(1), pattern = logo.pattern<std::uint8_t>(1);
+    expect_at(find_in(frame, pattern, weighted(1), weights), logo.poses[0]);
+  }
+}
+
+/// Between pixels, however small the largest weight is.
+TEST_P(WeightsPosesTest, UprightPlacesOfSmallWeights) {
+  Logo logo;
+  logo.poses = {{91.8, 64.3, 0, 1}};
+  const Bytes frame = logo.frame<std::uint8_t>(1), pattern = logo.pattern<std::uint8_t>(1);
+  MatchSettings upright = weighted(1);
+  upright.poses = {};
+  for (const int most : {40, 255}) {
+    const auto peaks = find_in(frame, pattern, upright, Logo::weights(most));
+    ASSERT_EQ(peaks.size(), 1U);
+    EXPECT_NEAR(peaks[0].pose.center_x, 91.8, 0.02) << most;
+    EXPECT_NEAR(peaks[0].pose.center_y, 64.3, 0.02) << most;
+  }
+}
+
+/// Both at once: the second look is at the heavy pixels.
 TEST_P(WeightsPosesTest, Confirmed) {
   Logo logo;
   logo.poses = {{91.3, 64.6, 70, 1}};
