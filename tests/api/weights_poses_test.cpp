@@ -2,6 +2,8 @@
 //
 // Masks of weights at any pose: a logo with soft alpha, drawn turned over a busy ground, scores by
 // weights as it does upright, more than by any mask; what is all alike, hard or upright, as before.
+#include <xcorr/window_matcher.hpp>
+
 #include "planes.hpp"
 #include "posed_scene.hpp"
 
@@ -240,6 +242,31 @@ TEST_P(WeightsPosesTest, Confirmed) {
   EXPECT_EQ(find_in(frame, pattern, settings, Logo::weights()).size(), 1U);
   settings.confirm_threshold = 0.05;
   EXPECT_TRUE(find_in(frame, pattern, settings, Logo::weights()).empty());
+}
+
+/// As tracks search: a window may be turned, then both are possible, and for frames of any depth.
+TEST_P(WeightsPosesTest, ConfirmedInWindows) {
+  Logo logo;
+  logo.poses = {{91.3, 64.6, 70, 1}};
+  const auto expect_found = [&](const auto& frame, const auto& pattern, double most) {
+    WindowMatcher matcher = std::move(WindowMatcher::create(device).value());
+    const Bytes weights = Logo::weights();
+    const MatrixView view = pattern.view(), mask = weights.view();
+    ASSERT_TRUE(matcher.set_templates({&view, 1}, {&mask, 1}).ok());
+    MatchSettings settings = weighted(1);
+    settings.confirm_threshold = most;
+    ASSERT_TRUE(matcher.prepare(frame.view().type, frame.size, settings).ok());
+    SearchWindow window{0, {50, 20, 90, 90}, settings.poses};
+    std::vector<std::vector<Peak>> found;
+    const Status turned = matcher.enqueue(frame.view(), {&window, 1});
+    ASSERT_TRUE(turned.ok()) << turned.message();
+    ASSERT_TRUE(matcher.collect(found).ok());
+    expect_at(found[0], logo.poses[0]);
+    window.poses = {};
+    EXPECT_FALSE(matcher.enqueue(frame.view(), {&window, 1}).ok());
+  };
+  expect_found(logo.frame<std::uint8_t>(1), logo.pattern<std::uint8_t>(1), 60);
+  expect_found(logo.frame<std::uint16_t>(200), logo.pattern<std::uint16_t>(200), 12000);
 }
 
 }  // namespace
