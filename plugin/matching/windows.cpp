@@ -154,6 +154,9 @@ xcorr::Result<double> Windows::similarity_of_image(const xcorr::MatrixView& fram
   settings.threshold = -1;
   settings.max_peaks = 1;
   settings.subpixel = xcorr::Subpixel::none;
+  // How similar it is, is asked, not whether it stays; and as an upright template may be.
+  settings.confirm_threshold = 0;
+  settings.weights = settings.weights && image.type == xcorr::ElementType::u8;
   const xcorr::SearchWindow window{
       0,
       {static_cast<int>(std::lround(part.x)), static_cast<int>(std::lround(part.y)),

@@ -257,6 +257,7 @@ TEST_P(WeightsPosesTest, ConfirmedInWindows) {
     settings.confirm_threshold = most;
     ASSERT_TRUE(matcher.prepare(frame.view().type, frame.size, settings).ok());
     SearchWindow window{0, {50, 20, 90, 90}, settings.poses};
+    window.poses.vicinity = PoseVicinity{70, 15, 1, 0.1};
     std::vector<std::vector<Peak>> found;
     const Status turned = matcher.enqueue(frame.view(), {&window, 1});
     ASSERT_TRUE(turned.ok()) << turned.message();
