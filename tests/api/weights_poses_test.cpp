@@ -270,5 +270,25 @@ TEST_P(WeightsPosesTest, ConfirmedInWindows) {
   expect_found(logo.frame<std::uint16_t>(200), logo.pattern<std::uint16_t>(200), 12000);
 }
 
+/// In frames whose upright templates have no weights, by the heavy pixels: best where they lie.
+TEST_P(WeightsPosesTest, ScoresOfWords) {
+  Logo logo;
+  logo.poses = {{91.5, 64.5, 0, 1}};
+  const auto frame = logo.frame<std::uint16_t>(200), pattern = logo.pattern<std::uint16_t>(200);
+  const Bytes weights = Logo::weights(), heavy = at_least(weights, 128);
+  const auto scores_by = [&](const Bytes& mask, const MatchSettings& settings) {
+    Matcher matcher = std::move(Matcher::create(device).value());
+    const MatrixView view = pattern.view(), masks = mask.view();
+    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&masks, 1}).ok());
+    EXPECT_TRUE(matcher.prepare(ElementType::u16, frame.size, settings).ok());
+    Response response;
+    EXPECT_TRUE(matcher.respond(frame.view(), 0, response).ok());
+    return response.values;
+  };
+  MatchSettings by_mask = weighted(1);
+  by_mask.weights = false;
+  EXPECT_EQ(scores_by(weights, weighted(1)), scores_by(heavy, by_mask));
+}
+
 }  // namespace
 }  // namespace api
