@@ -7,11 +7,15 @@
 #include <span>
 #include <vector>
 
+#include <xcorr/types.hpp>
+
 #include "stages/fields/field.hpp"
 
 namespace xcorr {
 
-/// Of windows, by their upper left corners.
-std::vector<FieldNeighbours> neighbours_between(std::span<const InterrogationWindow> windows);
+/// Of windows, by their upper left corners; of equally near ones those with lower numbers. Takes
+/// about as long for each of many windows, however they lie. Error: stopped.
+Result<std::vector<FieldNeighbours>> neighbours_between(
+    std::span<const InterrogationWindow> windows);
 
 }  // namespace xcorr

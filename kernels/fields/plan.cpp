@@ -130,11 +130,11 @@ Result<FieldPlan> FieldPlan::make(const Device& device, Size image, const FieldS
       w.status = counted.status_of(w, window, settings.min_counted);
     if (Status s = plan.add_pass(window, windows, grid, stream); !s.ok()) return s;
   }
-  if (plan.explicit_places_)
-    if (Status s = plan.upload(plan.neighbours_,
-                               neighbours_between(windows_at(places, last, image)), stream);
-        !s.ok())
-      return s;
+  if (plan.explicit_places_) {
+    const auto neighbours = neighbours_between(windows_at(places, last, image));
+    if (!neighbours.ok()) return neighbours.status();
+    if (Status s = plan.upload(plan.neighbours_, neighbours.value(), stream); !s.ok()) return s;
+  }
   if (plan.masked_)
     if (Status s = plan.upload(plan.mask_, mask, stream); !s.ok()) return s;
   if (plan.masked_ && plan.deforms_)

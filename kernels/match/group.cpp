@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "match/weights.hpp"
+
 namespace xcorr {
 namespace {
 
@@ -13,9 +15,6 @@ constexpr std::size_t surface_budget = std::size_t{128} << 20;
 
 /// Products of a launch on a GPU: what it has begun cannot be stopped.
 constexpr double most_products = 1e14, most_products_of_others = 5e12;
-
-/// Of pixels that take part in sub-pixel places.
-constexpr std::uint8_t half_weight = 128;
 
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
@@ -238,9 +237,7 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
 Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
   if (!problem_.masking) return {};
   const Runtime& device = runtime(device_.backend);
-  std::vector<std::uint8_t> counts = mask;
-  if (is_weighted())
-    for (std::uint8_t& weight : counts) weight = weight >= half_weight;
+  const std::vector<std::uint8_t> counts = is_weighted() ? heavy_ones(mask) : mask;
   const auto inset = inset_mask(counts, problem_.correlate.right, pose_refine_inset);
   for (const auto& [block, bytes] : {std::pair(&mask_, &mask), std::pair(&inset_, &inset)})
     if (Status s = device.copy(bytes_copy(block->data(), bytes->data(), bytes->size()),

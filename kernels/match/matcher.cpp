@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "device/memory_limit.hpp"
@@ -15,6 +16,7 @@
 #include "match/poses/plan.hpp"
 #include "match/task.hpp"
 #include "match/tune.hpp"
+#include "match/weights.hpp"
 
 namespace xcorr {
 namespace {
@@ -235,9 +237,13 @@ Status Matcher::Impl::prepare_scores(const MatrixView& frame, std::uint32_t temp
     return {Code::invalid_argument, "there is no template " + std::to_string(template_index)};
   MatchSettings settings = settings_of(*plan);
   settings.poses = {};
+  // Upright templates have weights in frames of u8 only: in others the heavy pixels are a mask.
+  settings.weights = settings.weights && bank[template_index].type == ElementType::u8;
   if (score_plan && scoring == template_index && score_plan->adopt(settings)) return {};
   score_plan.reset();
-  const BankTemplate& t = bank[template_index];
+  BankTemplate t = bank[template_index];
+  if (settings_of(*plan).weights && !settings.weights && !t.weights.empty())
+    t.mask = heavy_ones(std::exchange(t.weights, {}));
   const Size region = searched_region(frame.size, settings.search_region).size();
   KernelOfGroup kernels;
   if (!xcorr::places(*plan, t.size).empty()) {

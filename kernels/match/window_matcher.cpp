@@ -157,7 +157,10 @@ Status WindowMatcher::prepare(ElementType type, Size frame, const MatchSettings&
   used.poses = {};
   used.poses.max_overlap = settings.poses.max_overlap;
   used.best_template = false;
-  if (Status s = check_task(type, frame, used); !s.ok()) return s;
+  // Turned windows may have what upright ones may not: those are checked when they come.
+  MatchSettings of_turned = used;
+  of_turned.poses.angle_extent = 360;
+  if (Status s = check_task(type, frame, of_turned); !s.ok()) return s;
   const MatchSettings asked = std::exchange(used, search_for_confidence(used));
   if (impl_->prepared && type == impl_->type && frame == impl_->frame && used == impl_->settings) {
     impl_->asked = asked;
@@ -186,8 +189,8 @@ bool WindowMatcher::Impl::may_batch(const SearchWindow& window) const {
   const bool meets_border =
       r.x == 0 || r.y == 0 || r.x + r.width == frame.width || r.y + r.height == frame.height;
   return type == ElementType::u8 && t.type == type && !is_on_edges(settings.match_on) &&
-         !window.poses.any() && !window.region.empty() &&
-         searched_region(frame, window.region) == window.region &&
+         !window.poses.any() && (!settings.weights || can_weigh(settings)) &&
+         !window.region.empty() && searched_region(frame, window.region) == window.region &&
          t.size.width <= window.region.width && t.size.height <= window.region.height &&
          !(meets_border && overhang_of({&t, 1}, settings.overhang) != Size{});
 }

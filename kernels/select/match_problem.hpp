@@ -81,7 +81,7 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Confirm::Problem confirming() const {
     return {correlate, method, max_peaks, masking, contrast.polarity};
   }
-  /// Of weighted pixels those take part that count at least half.
+  /// Of weighted pixels the heavy_ones() take part.
   constexpr stage::SubpixelRefine::Problem subpixel_refining() const {
     return {of_pixels(),       method,  max_peaks, subpixel_threshold, {masking.counted},
             contrast.polarity, overhang};

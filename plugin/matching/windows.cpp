@@ -167,6 +167,9 @@ xcorr::Result<double> Windows::similarity_of_image(const xcorr::MatrixView& fram
   settings.threshold = -1;
   settings.max_peaks = 1;
   settings.subpixel = xcorr::Subpixel::none;
+  // How similar it is, is asked, not whether it stays; and as an upright template may be.
+  settings.confirm_threshold = 0;
+  settings.weights = settings.weights && image.type == xcorr::ElementType::u8;
   const xcorr::SearchWindow window{0, {x, y, image.size.width, image.size.height}};
   std::vector<std::vector<xcorr::Peak>> found;
   if (auto status = matcher.value()->prepare(image.type, frame.size, settings); !status.ok())

@@ -4,6 +4,7 @@
 #include <xcorr/field.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -201,7 +202,7 @@ TEST(FieldNeighbours, AreToTheNearestAndGiveThePlanesSlopes) {
     const auto distance = [&](int i, int k) {
       return std::hypot(windows[i].x - windows[k].x, windows[i].y - windows[k].y);
     };
-    const std::vector<FieldNeighbours> neighbours = neighbours_between(windows);
+    const auto neighbours = std::move(neighbours_between(windows).value());
     for (int i = 0; i < 200; ++i) {
       std::vector<double> nearest;
       for (int k = 0; k < 200; ++k)
@@ -225,12 +226,45 @@ TEST(FieldNeighbours, AreToTheNearestAndGiveThePlanesSlopes) {
 
 TEST(FieldNeighbours, OfFewWindows) {
   const std::vector<InterrogationWindow> one = {{5, 5}}, line = {{10, 10}, {20, 10}, {30, 10}};
-  const FieldNeighbours alone = neighbours_between(one)[0];
+  const FieldNeighbours alone = neighbours_between(one).value()[0];
   for (const int node : alone.node) EXPECT_EQ(node, -1);
-  const FieldNeighbours middle = neighbours_between(line)[1];
+  const FieldNeighbours middle = neighbours_between(line).value()[1];
   EXPECT_EQ(middle.node[0] + middle.node[1], 2);
   EXPECT_EQ(middle.node[2], -1);
   for (const float weight : middle.by_x) EXPECT_EQ(weight, 0) << "nothing is known across";
+}
+
+/// Of equally near ones those with lower numbers, as by a list of all that is sorted.
+TEST(FieldNeighbours, OfHeapsAndLinesAreThoseOfTheDefinition) {
+  std::mt19937 random(17);
+  for (const int across : {1, 3, 12}) {  // few places have many windows each
+    std::vector<InterrogationWindow> windows;
+    for (int i = 0; i < 150; ++i)
+      windows.push_back({static_cast<int>(random() % across), static_cast<int>(random() % 12)});
+    windows.push_back({1000, 0});
+    const auto neighbours = std::move(neighbours_between(windows).value());
+    const int count = static_cast<int>(windows.size());
+    for (int i = 0; i < count; ++i) {
+      std::vector<std::pair<int, int>> others;
+      for (int k = 0; k < count; ++k) {
+        const int x = windows[k].x - windows[i].x, y = windows[k].y - windows[i].y;
+        if (k != i) others.push_back({x * x + y * y, k});
+      }
+      std::ranges::sort(others);
+      for (int k = 0; k < FieldNeighbours::most; ++k)
+        EXPECT_EQ(neighbours[i].node[k], others[k].second);
+    }
+  }
+}
+
+/// On a line, with one far off beside it: each compared with all on the line would be minutes.
+TEST(FieldNeighbours, OfAnyPlacesTakeEquallyLong) {
+  std::vector<InterrogationWindow> windows;
+  for (int i = 0; i < 100000; ++i) windows.push_back({0, i});
+  windows.push_back({200000, 0});
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(neighbours_between(windows).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 }  // namespace

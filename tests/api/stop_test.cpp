@@ -8,8 +8,10 @@
 #include <thread>
 
 #include <xcorr/field.hpp>
+#include <xcorr/live_template.hpp>
 #include <xcorr/stop.hpp>
 #include <xcorr/tracker.hpp>
+#include <xcorr/window_matcher.hpp>
 
 #include "fields/plan.hpp"
 #include "planes.hpp"
@@ -130,19 +132,63 @@ Status scores() {
     if (Status s = matcher.value().respond(frame.view(), 0, response); !s.ok()) return s;
 }
 
-Status field(FieldSubpixel subpixel, std::vector<int> windows, int range) {
-  const auto reference = random_image<std::uint8_t>({640, 480}, 1);
+/// A template that takes on what it finds, in search windows all over the frame.
+Status live_in_windows(PoseRange poses) {
+  const auto frame = random_image<std::uint8_t>({1280, 720}, 1);
+  auto live = LiveTemplate::create(cpu(), crop(frame, {300, 200, 90, 70}).view());
+  auto matcher = WindowMatcher::create(cpu());
+  const std::shared_ptr<const LiveTemplate> shared = live.value();
+  if (Status s = matcher.value().set_templates({&shared, 1}); !s.ok()) return s;
+  if (Status s = matcher.value().prepare(ElementType::u8, frame.size, without_limits()); !s.ok())
+    return s;
+  std::vector<SearchWindow> windows;
+  for (int i = 0; i < 50; ++i) windows.push_back({0, {i % 10 * 100, i / 10 * 80, 300, 300}, poses});
+  std::vector<std::vector<Peak>> found;
+  while (true) {
+    if (Status s = matcher.value().enqueue(frame.view(), windows); !s.ok()) return s;
+    if (Status s = matcher.value().collect(found); !s.ok()) return s;
+    auto patch = live.value()->cut(frame.view(), {.center_x = 345, .center_y = 235, .angle = 30});
+    if (!patch.ok()) return patch.status();
+    if (Status s = live.value()->blend(patch.value(), 0, 0, 0.5); !s.ok()) return s;
+  }
+}
+
+FieldSettings of_windows(std::vector<int> windows, FieldSubpixel subpixel = FieldSubpixel::gauss) {
   FieldSettings settings;
   settings.windows = std::move(windows);
-  settings.search_range = range;
+  settings.search_range = 64;
   settings.spacing = 1;
   settings.subpixel = subpixel;
   settings.order = 2;
   settings.budget = {0, 0};
-  auto matcher = FieldMatcher::make(cpu(), {640, 480}, settings);
+  return settings;
+}
+
+Status field(const FieldSettings& settings, std::span<const FieldPlace> places = {}) {
+  const auto reference = random_image<std::uint8_t>({640, 480}, 1);
+  auto matcher = FieldMatcher::make(cpu(), {640, 480}, settings, {}, places);
   if (!matcher.ok()) return matcher.status();
   std::vector<FieldVector> vectors;
-  return matcher.value().match(reference.view(), reference.view(), vectors);
+  while (true)
+    if (Status s = matcher.value().match(reference.view(), reference.view(), vectors); !s.ok())
+      return s;
+}
+
+/// Few pixels a window, so that what is done with vectors takes its share.
+FieldSettings smoothed_field() {
+  FieldSettings settings = of_windows({8, 8});
+  settings.search_range = settings.later_range = 1;
+  settings.smoothing = 2;
+  settings.deformation = true;
+  return settings;
+}
+
+Status field_at_places() {
+  std::vector<FieldPlace> places = {{600, 20}};
+  for (int i = 0; i < 200000; ++i) places.push_back({20, 20 + i / 500.F});
+  FieldSettings settings = smoothed_field();
+  settings.deformation = false;
+  return field(settings, places);
 }
 
 Status filters() {
@@ -193,12 +239,16 @@ INSTANTIATE_TEST_SUITE_P(
         LongWork{"transforms", [] { return upright("fft"); }},
         LongWork{"products by definition", [] { return upright("direct"); }},
         LongWork{"masked floats", masked_floats},
-        LongWork{"windows", [] { return field(FieldSubpixel::gauss, {256}, 64); }},
-        LongWork{"blocks", [] { return field(FieldSubpixel::gauss, {64}, 64); }},
+        LongWork{"windows", [] { return field(of_windows({256})); }},
+        LongWork{"blocks", [] { return field(of_windows({64})); }},
         LongWork{"least squares",
                  [] {
-                   return field(FieldSubpixel::least_squares, {64, 32}, 4);
+                   return field(of_windows({64, 32}, FieldSubpixel::least_squares));
                  }},
+        LongWork{"smoothed fields", [] { return field(smoothed_field()); }},
+        LongWork{"fields at places", field_at_places},
+        LongWork{"live templates in windows", [] { return live_in_windows({}); }},
+        LongWork{"live templates at any angle", [] { return live_in_windows(at_full_size); }},
         LongWork{"edges", [] { return small(on_edges); }},
         LongWork{"edges at any angle",
                  [] {

@@ -2,6 +2,8 @@
 //
 // Masks of weights at any pose: a logo with soft alpha, drawn turned over a busy ground, scores by
 // weights as it does upright, more than by any mask; what is all alike, hard or upright, as before.
+#include <xcorr/window_matcher.hpp>
+
 #include "planes.hpp"
 #include "posed_scene.hpp"
 
@@ -203,7 +205,34 @@ TEST_P(WeightsPosesTest, OfColor) {
   EXPECT_GT(peaks[0].score, 0.75);
 }
 
-/// Both at once: the second look is at pixels that count at least half.
+/// Few that count far more than the others do not stand for the template.
+TEST_P(WeightsPosesTest, OneHeavyPixel) {
+  Bytes weights = at_least(Logo::weights(), 255);
+  weights.at(20, 24) = 255;
+  for (const double angle : {33.0, 146.5}) {
+    Logo logo;
+    logo.poses = {{91.5, 64.5, angle, 1}};
+    const Bytes frame = logo.frame<std::uint8_t>(1), pattern = logo.pattern<std::uint8_t>(1);
+    expect_at(find_in(frame, pattern, weighted(1), weights), logo.poses[0]);
+  }
+}
+
+/// Between pixels, however small the largest weight is.
+TEST_P(WeightsPosesTest, UprightPlacesOfSmallWeights) {
+  Logo logo;
+  logo.poses = {{91.8, 64.3, 0, 1}};
+  const Bytes frame = logo.frame<std::uint8_t>(1), pattern = logo.pattern<std::uint8_t>(1);
+  MatchSettings upright = weighted(1);
+  upright.poses = {};
+  for (const int most : {40, 255}) {
+    const auto peaks = find_in(frame, pattern, upright, Logo::weights(most));
+    ASSERT_EQ(peaks.size(), 1U);
+    EXPECT_NEAR(peaks[0].pose.center_x, 91.8, 0.02) << most;
+    EXPECT_NEAR(peaks[0].pose.center_y, 64.3, 0.02) << most;
+  }
+}
+
+/// Both at once: the second look is at the heavy pixels.
 TEST_P(WeightsPosesTest, Confirmed) {
   Logo logo;
   logo.poses = {{91.3, 64.6, 70, 1}};
@@ -213,6 +242,52 @@ TEST_P(WeightsPosesTest, Confirmed) {
   EXPECT_EQ(find_in(frame, pattern, settings, Logo::weights()).size(), 1U);
   settings.confirm_threshold = 0.05;
   EXPECT_TRUE(find_in(frame, pattern, settings, Logo::weights()).empty());
+}
+
+/// As tracks search: a window may be turned, then both are possible, and for frames of any depth.
+TEST_P(WeightsPosesTest, ConfirmedInWindows) {
+  Logo logo;
+  logo.poses = {{91.3, 64.6, 70, 1}};
+  const auto expect_found = [&](const auto& frame, const auto& pattern, double most) {
+    WindowMatcher matcher = std::move(WindowMatcher::create(device).value());
+    const Bytes weights = Logo::weights();
+    const MatrixView view = pattern.view(), mask = weights.view();
+    ASSERT_TRUE(matcher.set_templates({&view, 1}, {&mask, 1}).ok());
+    MatchSettings settings = weighted(1);
+    settings.confirm_threshold = most;
+    ASSERT_TRUE(matcher.prepare(frame.view().type, frame.size, settings).ok());
+    SearchWindow window{0, {50, 20, 90, 90}, settings.poses};
+    window.poses.vicinity = PoseVicinity{70, 15, 1, 0.1};
+    std::vector<std::vector<Peak>> found;
+    const Status turned = matcher.enqueue(frame.view(), {&window, 1});
+    ASSERT_TRUE(turned.ok()) << turned.message();
+    ASSERT_TRUE(matcher.collect(found).ok());
+    expect_at(found[0], logo.poses[0]);
+    window.poses = {};
+    EXPECT_FALSE(matcher.enqueue(frame.view(), {&window, 1}).ok());
+  };
+  expect_found(logo.frame<std::uint8_t>(1), logo.pattern<std::uint8_t>(1), 60);
+  expect_found(logo.frame<std::uint16_t>(200), logo.pattern<std::uint16_t>(200), 12000);
+}
+
+/// In frames whose upright templates have no weights, by the heavy pixels: best where they lie.
+TEST_P(WeightsPosesTest, ScoresOfWords) {
+  Logo logo;
+  logo.poses = {{91.5, 64.5, 0, 1}};
+  const auto frame = logo.frame<std::uint16_t>(200), pattern = logo.pattern<std::uint16_t>(200);
+  const Bytes weights = Logo::weights(), heavy = at_least(weights, 128);
+  const auto scores_by = [&](const Bytes& mask, const MatchSettings& settings) {
+    Matcher matcher = std::move(Matcher::create(device).value());
+    const MatrixView view = pattern.view(), masks = mask.view();
+    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&masks, 1}).ok());
+    EXPECT_TRUE(matcher.prepare(ElementType::u16, frame.size, settings).ok());
+    Response response;
+    EXPECT_TRUE(matcher.respond(frame.view(), 0, response).ok());
+    return response.values;
+  };
+  MatchSettings by_mask = weighted(1);
+  by_mask.weights = false;
+  EXPECT_EQ(scores_by(weights, weighted(1)), scores_by(heavy, by_mask));
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ def images():
 
 PROPERTIES = {
     'template': ('', 'image', '/', 'none.png'), 'templates': ('<>', '<a.png,b.png>', '<NULL>'),
-    'mask': ('none', 'alpha', 'disc'), 'mask-inset': ('0', '3', '2147483647'), 'mask-file': ('', 'none.png'),
+    'mask': ('none', 'alpha', 'disc', 'weights'), 'mask-inset': ('0', '3', '2147483647'), 'mask-file': ('', 'none.png'),
     'method': ('ccoeff-normed', 'sqdiff', 'ccorr', '5'), 'threshold': ('0.9', '-1', 'nan', '1e300'),
     'max-peaks': ('1', '1024'), 'min-peak-distance': ('0', '3', '2147483647'), 'subpixel': ('none', 'true'),
     'search-region': ('<0,0,20,20>', '<-5,-5,2147483647,2147483647>', '<1,2,3>', '<>', '<2147483647,0,9,9>'),
@@ -179,19 +179,30 @@ PROPERTIES = {
     'angle-extent': ('360', '5', 'nan'), 'angle-step': ('0.01', '90'), 'scale-min': ('0.1', '10'),
     'scale-max': ('3', '10'),
     'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',),
-    'overhang': ('0.5', '0.01', 'nan'),
+    'overhang': ('0.5', '0.01', 'nan'), 'angle-start': ('-360', '45'), 'max-overlap': ('0', '1'),
+    'best-template': ('true',), 'match-on': ('color', 'edges', 'color-edges'), 'edge-contrast': ('0.1', '64'),
+    'min-contrast': ('10', '255', 'nan'), 'confirm-threshold': ('10', '255', 'nan'),
+    'max-template-pixels': ('1', '11900000'), 'track-detections': ('true',), 'max-targets': ('1', '1024'),
+    'tracker': ('template', 'filter'), 'recheck-interval': ('1', '4294967295'), 'forget-after': ('0', '1'),
+    'min-confidence': ('0', '0.9', 'nan'), 'track-angle': ('0', '180'), 'track-scale': ('0', '1'),
+    'camera-id': ('', '\xc3\x28'),
     'max-work': ('-1', '0', '1e-9', '1', 'nan'), 'max-memory': ('0', '1', '2000000000', '18446744073709551615'),
     'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
     'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',),
     'overlay.font-desc': ('Sans 12', '', '9' * 40),
     'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
-    'json.location': ('', '/tmp/none.jsonl', '\xc3\x28'),
+    'overlay.field-arrows': ('false',), 'overlay.field-arrow-scale': ('0', '1000'),
+    'overlay.field-map': ('magnitude', 'vorticity'), 'overlay.field-map-range': ('0', 'nan'),
+    'json.format': ('npz',), 'json.changes': ('true',), 'json.location': ('', '/tmp/none.jsonl', '\xc3\x28'),
     'field.windows': ('<32,16>', '<5,4294967295>', '<0>', '<>'), 'field.spacing': ('1', '4294967295'),
     'field.search-range': ('1', '64', '65'), 'field.subpixel': ('none', 'gauss', 'quadratic', 'least-squares'),
     'field.order': ('0', '1', '2'), 'field.spline-degree': ('3', '5'), 'field.weight-sigma': ('0', '3', '1000', 'nan'),
     'field.min-counted': ('0', '0.5', '1'), 'field.mask-file': ('', 'none.png'), 'field.prefilter-sigma': ('0.6', '10'),
     'field.symmetric': ('true',), 'field.reference': ('previous', 'first', 'file', 'signal'),
     'field.cut-score': ('-1', '1'),
+    'field.places-file': ('', 'none.csv'), 'field.later-range': ('0', '64'), 'field.median-limit': ('0', '2', 'nan'),
+    'field.median-noise': ('0', '0.1'), 'field.min-score': ('-1', '1'), 'field.smoothing': ('0', '2', 'nan'),
+    'field.deformation': ('true',), 'field.reference-file': ('', 'none.png'),
     'field.max-memory': ('0', '1'), 'field.max-work': ('-1', '0', '1e-9'), 'field.min-ratio': ('1', '100', '0.5'),
 }
 
@@ -204,6 +215,10 @@ def properties():
         some = random.Random(i).sample(lines, 8)
         files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'field', 'field', 'restart',
                                        'frame']) + '\n'
+    turned = ('angle-extent=360', 'scale-min=0.8', 'scale-max=1.2', 'threshold=0.1')
+    for i, changes in enumerate((('confirm-threshold=60', 'mask=disc'), ('mask=weights', 'confirm-threshold=60'),
+                                 ('track=true', 'confirm-threshold=60', 'mask=weights', 'overhang=0.2'))):
+        files[f'turned{i}'] = ''.join(f'{line}\n' for line in (*turned, *(line + '\nframe' for line in changes)))
     files['refused-at-start'] = 'prefilter-sigma=10\nframe\nrestart\nframe\n'
     return {name: text.encode('latin-1') for name, text in files.items()}
 
@@ -255,21 +270,32 @@ def matches():
     def image(width, height, seed, fill):
         return bytes((0, width - 1, 0, height - 1, 0, seed, fill))
 
-    def settings(turned, overhang, method=5):
+    def settings(turned, overhang=0, weighted=False, confirmed=0, method=5):
         taken = bytes((method, 1, 150, 0, 2, 0, 0, 2, 0, 0, 0))  # threshold 0.5, 3 peaks, least squares
         if turned:  # by any angle, 0.8 to 1.2 times as large, as many levels as fit
             taken += b'\1\1' + struct.pack('<I', 360) + b'\1' + struct.pack('<I', 360)
             taken += bytes((0, 1, 3, 1, 7, 0, 0, 0, 0, 1, 50, 0))
         else:
             taken += b'\0'
-        return taken + bytes((1, 1, overhang, 0, 0)) if overhang else taken + bytes(3)
+        taken += bytes((1, 1, overhang)) if overhang else b'\0'
+        taken += bytes((0, 0, weighted))  # any polarity and contrast
+        return taken + (bytes((1, 1, confirmed)) if confirmed else b'\0')
 
     shapes = {'square': (16, 16, 3, 5), 'thin': (24, 5, 3, 5), 'tall': (4, 24, 7, 5), 'checkered': (12, 12, 255, 1),
               'flat': (9, 9, 80, 0)}
-    return {f'{shape}{mask}{turned}{overhang}': image(60, 44, 11, 5) + b'\1' + image(*size) +
-            settings(turned, overhang) + bytes((mask > 0, mask, 7, 4, 0))
-            for shape, size in shapes.items() for mask in range(6) for turned in (0, 1) for overhang in (0, 8)
-            if not turned or (mask in (0, 1, 3) and (overhang > 0) == (mask == 3))}  # these take long
+
+    def match(shape, mask, *how, **more):
+        return (image(60, 44, 11, 5) + b'\1' + image(*shapes[shape]) + settings(*how, **more) +
+                bytes((mask > 0, mask, 7, 4, 0)))
+
+    found = {f'{shape}{mask}{turned}{overhang}': match(shape, mask, turned, overhang)
+             for shape in shapes for mask in range(6) for turned in (0, 1) for overhang in (0, 8)
+             if not turned or (mask in (0, 1, 3) and (overhang > 0) == (mask == 3))}  # these take long
+    looked_at_again = {f'{shape}{mask}{turned}{weighted}c{confirmed}':
+                       match(shape, mask, turned, weighted=weighted, confirmed=confirmed)
+                       for shape in ('square', 'thin', 'checkered') for turned in (0, 1)
+                       for mask, weighted, confirmed in ((6, 1, 0), (2, 0, 40), (6, 1, 40), (6, 0, 80))}
+    return found | looked_at_again
 
 
 def noise(count, size):

@@ -100,6 +100,18 @@ ELEMENT_TEST(alpha_is_a_weight_at_angles) {
   fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
 }
 
+/// Tracks search windows for them: with a second look, too, which upright templates cannot have.
+ELEMENT_TEST(alpha_is_a_weight_on_tracks) {
+  const SoftPart soft;
+  const RoundPart& scene = soft.scene;
+  Finder finder(search +
+                "mask=weights angle-start=-20 angle-extent=40 track=true tracker=template "
+                "confirm-threshold=40 template=" +
+                save(scene.cut, soft.weights, "soft.png"));
+  for (int i = 0; i < 4; ++i) assert_found_at(only(finder.find(scene.frame())), scene.x, scene.y);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+}
+
 /// Then the pixels count that do at least half.
 ELEMENT_TEST(weights_that_cannot_be_used) {
   const SoftPart soft;

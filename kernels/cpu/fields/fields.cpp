@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stages between the passes of a field, on the CPU: one task per row of the grid.
+// The stages between the passes of a field, on the CPU.
 #include "cpu/common/common.hpp"
 #include "stages/fields/predict.hpp"
 #include "stages/fields/smooth_field.hpp"
@@ -9,43 +9,42 @@
 namespace xcorr::cpu {
 namespace {
 
+/// Calls body(x, y, index) for each vector: those at places are one row, which is shared out, too.
+template <class Body>
+void for_vectors(Size grid, const Body& body) {
+  parallel_for(std::int64_t{0}, grid.area(), [&](std::int64_t at) {
+    body(static_cast<int>(at % grid.width), static_cast<int>(at / grid.width), at);
+  });
+}
+
 Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
                 PlanState*) {
-  parallel_for(0, p.grid.height, [&](int y) {
-    for (int x = 0; x < p.grid.width; ++x)
-      b.validated[std::int64_t{y} * p.grid.width + x] = validated(
-          p.limits, b.vectors, p.grid, x, y,
-          p.explicit_places ? b.neighbours + std::int64_t{y} * p.grid.width + x : nullptr);
+  for_vectors(p.grid, [&](int x, int y, std::int64_t at) {
+    b.validated[at] = validated(p.limits, b.vectors, p.grid, x, y,
+                                p.explicit_places ? b.neighbours + at : nullptr);
   });
   return {};
 }
 
 Status smooth(const stage::SmoothField::Problem& p, const Device&,
               const stage::SmoothField::Buffers& b, PlanState*) {
-  parallel_for(0, p.grid.height, [&](int y) {
-    for (int x = 0; x < p.grid.width; ++x) {
-      const std::int64_t at = std::int64_t{y} * p.grid.width + x;
-      b.smoothed[at] = p.bells.reach > 0
-                           ? filled(p.bells, b.vectors, p.grid, x, y)
-                           : smoothed(p.weight, b.vectors, p.grid, x, y,
-                                      p.explicit_places ? b.neighbours + at : nullptr);
-    }
+  for_vectors(p.grid, [&](int x, int y, std::int64_t at) {
+    b.smoothed[at] = p.bells.reach > 0 ? filled(p.bells, b.vectors, p.grid, x, y)
+                                       : smoothed(p.weight, b.vectors, p.grid, x, y,
+                                                  p.explicit_places ? b.neighbours + at : nullptr);
   });
   return {};
 }
 
 Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
                PlanState*) {
-  parallel_for(0, p.to.count.height, [&](int y) {
-    for (int x = 0; x < p.to.count.width; ++x) {
-      const std::int64_t at = std::int64_t{y} * p.to.count.width + x;
-      b.windows[at] = p.explicit_places ? predicted(p, b.vectors, b.vectors[at],
-                                                    b.explicit_windows[at], b.neighbours[at])
-                                        : predicted(p, b.vectors, b.nodes[at], x, y);
-      if (p.bent)
-        b.bends[at] = p.explicit_places ? bend_of(b.vectors, b.vectors[at], b.neighbours[at])
-                                        : bend_of(p, b.vectors, x, y);
-    }
+  for_vectors(p.to.count, [&](int x, int y, std::int64_t at) {
+    b.windows[at] = p.explicit_places ? predicted(p, b.vectors, b.vectors[at],
+                                                  b.explicit_windows[at], b.neighbours[at])
+                                      : predicted(p, b.vectors, b.nodes[at], x, y);
+    if (p.bent)
+      b.bends[at] = p.explicit_places ? bend_of(b.vectors, b.vectors[at], b.neighbours[at])
+                                      : bend_of(p, b.vectors, x, y);
   });
   return {};
 }

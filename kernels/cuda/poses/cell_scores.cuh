@@ -126,15 +126,17 @@ template <int planes>
 __device__ CoarseKey best_of_cell(const stage::FusedCoarseSearch::Problem& p,
                                   const Image<planes>& image, const ScoreMemory<planes>& memory,
                                   unsigned exist) {
-  if constexpr (planes == edge_planes)
+  if constexpr (planes == edge_planes) {
     return best_of_cell<Method::orientation>(p, image, memory, exist);
-  switch (p.method) {
-    case Method::sqdiff_normed:
-      return best_of_cell<Method::sqdiff_normed>(p, image, memory, exist);
-    case Method::ccorr_normed:
-      return best_of_cell<Method::ccorr_normed>(p, image, memory, exist);
-    default:
-      return best_of_cell<Method::ccoeff_normed>(p, image, memory, exist);
+  } else {
+    switch (p.method) {
+      case Method::sqdiff_normed:
+        return best_of_cell<Method::sqdiff_normed>(p, image, memory, exist);
+      case Method::ccorr_normed:
+        return best_of_cell<Method::ccorr_normed>(p, image, memory, exist);
+      default:
+        return best_of_cell<Method::ccoeff_normed>(p, image, memory, exist);
+    }
   }
 }
 

@@ -93,10 +93,10 @@ struct MatchSettings {
   double confirm_threshold = 0;
 
   /// Masks are weights: a pixel counts as often as its byte of the mask says, 0 to 255 times, in
-  /// means, squares and products; scores are exact. Sub-pixel places by least squares take pixels
-  /// that count at least half; at poses also those that are refined are found by these. For normed
-  /// methods on luma and colour, without overhang; upright of u8, without confirm_threshold. False:
-  /// a pixel counts where its mask is not 0.
+  /// means, squares and products; scores are exact. Least squares, and at poses all before those
+  /// scores, take the pixels of at least half the largest weight, or the heaviest that make up half
+  /// of all. For normed methods on luma and colour, without overhang; upright of u8, without
+  /// confirm_threshold. False: a pixel counts where its mask is not 0.
   bool weights = false;
 
   int max_peaks = 1;  ///< per template, 1 to 1024

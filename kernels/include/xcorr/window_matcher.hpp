@@ -47,8 +47,8 @@ class XCORR_API WindowMatcher {
   /// (no such kernel).
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
-  /// Allocates and plans for a search of these windows. An enqueued frame is lost.
-  /// Errors: as Matcher::prepare(), and invalid_argument for a template that does not exist.
+  /// Allocates and plans for a search of these windows. An enqueued frame is lost. Errors: as
+  /// Matcher::prepare() for each window's poses; invalid_argument for a template that is not there.
   Status provide(std::span<const SearchWindow> windows);
 
   /// Enqueues the search of a frame's windows, as Matcher::enqueue(). It allocates and waits only

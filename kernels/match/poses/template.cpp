@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "match/weights.hpp"
 #include "select/select.hpp"
 #include "stages/poses/pyramid_down.hpp"
 
@@ -38,14 +39,6 @@ bool is_disc(const BankTemplate& t) {
         nearest_outside = std::min(nearest_outside, u * u + v * v);
     }
   return farthest < nearest_outside;
-}
-
-/// Of weights the pixels that have at least half of the largest.
-std::vector<std::uint8_t> heavy_ones(std::span<const std::uint8_t> weights) {
-  const int most = std::ranges::max(weights);
-  std::vector<std::uint8_t> heavy;
-  for (const std::uint8_t weight : weights) heavy.push_back(2 * weight >= most);
-  return heavy;
 }
 
 /// A level of a mask behind those below it: a pixel counts if all four do, as often as they do.
