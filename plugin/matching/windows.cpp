@@ -21,8 +21,7 @@ int margin_for(double reach, int usual, int most) {
 bool compares_plainly(const xcorr::MatchSettings& settings, const LumaImage& image) {
   return image.mask.empty() && settings.match_on == xcorr::MatchOn::luma &&
          settings.polarity == xcorr::Polarity::same && settings.min_contrast == 0 &&
-         settings.confirm_threshold == 0 && settings.prefilter_sigma == 0 &&
-         settings.min_confidence < 0;
+         settings.prefilter_sigma == 0 && settings.min_confidence < 0;
 }
 
 /// Where a window of that length begins once shifted into the area, which is at least as long.
