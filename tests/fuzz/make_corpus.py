@@ -270,11 +270,12 @@ def matches():
     def image(width, height, seed, fill):
         return bytes((0, width - 1, 0, height - 1, 0, seed, fill))
 
-    def settings(turned, overhang=0, weighted=False, confirmed=0, method=5):
+    def settings(angles, overhang=0, weighted=False, confirmed=0, method=5):
         taken = bytes((method, 1, 150, 0, 2, 0, 0, 2, 0, 0, 0))  # threshold 0.5, 3 peaks, least squares
-        if turned:  # by any angle, 0.8 to 1.2 times as large, as many levels as fit
-            taken += b'\1\1' + struct.pack('<I', 360) + b'\1' + struct.pack('<I', 360)
-            taken += bytes((0, 1, 3, 1, 7, 0, 0, 0, 0, 1, 50, 0))
+        if angles:  # that many, from 0 on; all: 0.8 to 1.2 times as large; as many levels as fit
+            sizes = (3, 7) if angles == 360 else (5, 5)
+            taken += b'\1\1' + struct.pack('<I', 360) + b'\1' + struct.pack('<I', angles)
+            taken += bytes((0, 1, sizes[0], 1, sizes[1], 0, 0, 0, 0, 1, 50, 0))
         else:
             taken += b'\0'
         taken += bytes((1, 1, overhang)) if overhang else b'\0'
@@ -288,11 +289,11 @@ def matches():
         return (image(60, 44, 11, 5) + b'\1' + image(*shapes[shape]) + settings(*how, **more) +
                 bytes((mask > 0, mask, 7, 4, 0)))
 
-    found = {f'{shape}{mask}{turned}{overhang}': match(shape, mask, turned, overhang)
+    found = {f'{shape}{mask}{turned}{overhang}': match(shape, mask, 360 * turned, overhang)
              for shape in shapes for mask in range(6) for turned in (0, 1) for overhang in (0, 8)
              if not turned or (mask in (0, 1, 3) and (overhang > 0) == (mask == 3))}  # these take long
     looked_at_again = {f'{shape}{mask}{turned}{weighted}c{confirmed}':
-                       match(shape, mask, turned, weighted=weighted, confirmed=confirmed)
+                       match(shape, mask, 20 * turned, weighted=weighted, confirmed=confirmed)
                        for shape in ('square', 'thin', 'checkered') for turned in (0, 1)
                        for mask, weighted, confirmed in ((6, 1, 0), (2, 0, 40), (6, 1, 40), (6, 0, 80))}
     return found | looked_at_again
