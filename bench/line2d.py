@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Parts at any angle, partly hidden, found on edges by xcorr and by LINE-2D, each on one core.
 
-    line2d.py CHECKOUT [--parts=180] [--hidden 0.3 0.5 0.6] [--csv=FILE]
+    line2d.py [CHECKOUT] [--parts=180] [--hidden 0.3 0.5 0.6] [--levels 1 2] [--csv=FILE]
 
 CHECKOUT is a clone of github.com/meiqua/shape_based_matching. It is built with g++ and OpenCV (libopencv-dev) into a
 temporary folder, without OpenMP and for AVX2, since its code for AVX-512 does not compile. Both search the same scenes
 (posing/scenes.py), LINE-2D with a template for each degree, and keep the best three places that are apart. It takes
 gradients from a contrast on that users choose for their images, so there is a row for each of two. `ms` is CPU time of
-a search, without what is made of the template.
+a search, without what is made of the template. --levels adds rows of xcorr with so many pyramid levels, which show what
+its first pass misses; without CHECKOUT xcorr is alone.
 """
 import argparse
 import csv
@@ -34,6 +35,7 @@ CONTRASTS = (30, 60), (10, 20)  # of gradients in frames and templates by Sobel'
 COLUMNS = ('part', 'program', 'parts', 'found', 'false', 'place_median', 'place_95', 'angle_median', 'angle_95', 'ms')
 FEATURES = 128  # as its own example of angles has it
 MATCHES = 20000  # more are not read
+AUTOMATIC = -1  # as many pyramid levels as the template allows
 
 
 class Match(ctypes.Structure):
@@ -84,11 +86,10 @@ class Line2d:
 
 
 class Ours:
-    name = 'xcorr'
-
-    def __init__(self):
+    def __init__(self, levels=AUTOMATIC):
+        self.name = 'xcorr' if levels == AUTOMATIC else f'xcorr, pyramid_levels={levels}'
         self.settings = xcorr.Settings(match_on='edges', threshold=THRESHOLD, max_peaks=A_FRAME,
-                                       poses=xcorr.Poses(angle_extent=360))
+                                       poses=xcorr.Poses(angle_extent=360, pyramid_levels=levels))
 
     def prepare(self, scene):
         matcher = xcorr.Matcher([scene.template], device='cpu', settings=self.settings)
@@ -123,17 +124,21 @@ def rows_of(kind, programs, photographs, parts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('checkout', type=pathlib.Path)
+    parser.add_argument('checkout', type=pathlib.Path, nargs='?')
     parser.add_argument('--parts', type=int, default=180, metavar='N', help='at least so many a row')
     parser.add_argument('--hidden', type=float, nargs='+', default=(0.3, 0.5, 0.6), metavar='SHARE', help='a row each')
+    parser.add_argument('--levels', type=int, nargs='+', default=(), metavar='N', help='a row each of xcorr')
     parser.add_argument('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
     options = parser.parse_args()
+    given = [argument for argument in sys.argv[1:] if argument != str(options.checkout)]
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     photographs = list(images.photographs().values())
     with tempfile.TemporaryDirectory() as folder, open(options.csv, 'w', encoding='utf-8') as file:
-        functions = built(options.checkout, folder)
-        programs = [Ours(), *(Line2d(functions, contrast) for contrast in CONTRASTS)]
-        file.write(f'# {machine("cpu", None)}; line2d.py {" ".join(sys.argv[2:])}\n')
+        programs = [Ours(), *map(Ours, options.levels)]
+        if options.checkout:
+            functions = built(options.checkout, folder)
+            programs += [Line2d(functions, contrast) for contrast in CONTRASTS]
+        file.write(f'# {machine("cpu", None)}; line2d.py {" ".join(given)}\n')
         table = csv.writer(file, lineterminator='\n')
         table.writerow(COLUMNS)
         print(*COLUMNS, sep='  ')
