@@ -6,6 +6,11 @@
 #include <xcorr/correlate.hpp>
 
 namespace xcorr {
+namespace {
+
+constexpr int byte_products = 4;  // of two words
+
+}  // namespace
 
 double seconds_of(const SearchWork& work, Products products, const Device& device) {
   const Speed speed = speed_of(device, work.type);
@@ -15,10 +20,13 @@ double seconds_of(const SearchWork& work, Products products, const Device& devic
   const bool weighted = work.masking.weighted;  // then `counted` is the sum of weights
   const auto multiplied =
       static_cast<double>(weighted ? work.size.area() : work.masking.pixels(work.size));
-  const double definition = windows * multiplied / speed.products;
-  const double each = products == Products::by_transform    ? transform
-                      : products == Products::by_definition ? definition
-                                                            : std::min(transform, definition);
+  const double definition =
+      products == Products::by_bytes
+          ? windows * multiplied * byte_products / speed_of(device, ElementType::u8).products
+          : windows * multiplied / speed.products;
+  const double each = products == Products::by_transform ? transform
+                      : products == Products::quickest   ? std::min(transform, definition)
+                                                         : definition;
   // Of the sums under a mask: by runs or, of bytes, by three transforms. A CPU adds up several
   // bytes at once.
   double sums = (pixels + windows) / speed.adds;

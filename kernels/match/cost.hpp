@@ -18,7 +18,8 @@ struct SearchWork {
   Masking masking;
 };
 
-enum class Products { by_definition, by_transform, quickest };
+/// How products are made; `by_bytes`: of words those of their bytes, on tensor cores.
+enum class Products { by_definition, by_bytes, by_transform, quickest };
 
 /// Seconds.
 double seconds_of(const SearchWork& work, Products products, const Device& device);

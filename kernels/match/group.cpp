@@ -130,8 +130,10 @@ double TemplateGroup::seconds() const {
   const Problem& p = problem_.correlate;
   const std::string_view name = kernel();
   // AMX is taken where it is quicker than both.
+  const bool words_on_tensor_cores = p.type == ElementType::u16 && name.starts_with("tensor");
   const Products products = name.starts_with("fft") ? Products::by_transform
                             : name == "amx"         ? Products::quickest
+                            : words_on_tensor_cores ? Products::by_bytes
                                                     : Products::by_definition;
   return seconds_of({p.type, p.left, p.right, p.rights, problem_.masking}, products, device_);
 }
