@@ -223,19 +223,42 @@ class Session {
         require(known_.contains(target.id) && known_[target.id] == at,
                 "a lost target stays where it was");
       } else {
-        const auto own = filter_detections.find(target.id);
-        require(known_.contains(target.id) && settings_.by_filter()
-                    ? own != filter_detections.end() && own->second.contains(at)
-                    : places[peak.template_index].contains(at),
-                "a detected target has a peak, or a filter_detection of its own");
+        if (!known_.contains(target.id)) note_filter(target);
+        const auto own = filter_detections.find(filter_of(target.id));
+        const bool by_own = own != filter_detections.end() && own->second.contains(at);
+        const bool is_new = !known_.contains(target.id) && filter_of(target.id) == target.id;
+        require(
+            settings_.by_filter() && !is_new ? by_own : places[peak.template_index].contains(at),
+            "a detected target has a peak, or a filter_detection of its own");
         require(claimed.insert({peak.template_index, at, peak.width, peak.height}).second,
                 "a peak is of one target");
       }
     }
     known_.clear();
-    for (const Target& target : follower_.targets())
+    for (const Target& target : follower_.targets()) {
       known_[target.id] = {target.peak.x, target.peak.y};
+      templates_of_[filter_of(target.id)] = target.peak.template_index;
+    }
     newest_ = newest;
+  }
+
+  std::uint64_t filter_of(std::uint64_t target) const {
+    const auto found = filters_.find(target);
+    return found == filters_.end() ? target : found->second;
+  }
+  /// What had left and comes back is a new target with the filter that it had. There is one such
+  /// filter of a template at most.
+  void note_filter(const Target& target) {
+    const std::vector<std::uint64_t> kept = follower_.ids();
+    if (std::ranges::find(kept, target.id) != kept.end()) return;
+    for (const std::uint64_t filter : kept) {
+      const bool is_taken = std::ranges::any_of(
+          known_, [&](const auto& known) { return filter_of(known.first) == filter; });
+      const auto known = templates_of_.find(filter);
+      if (!is_taken && known != templates_of_.end() && known->second == target.peak.template_index)
+        filters_[target.id] = filter;
+    }
+    require(filters_.contains(target.id), "a target has a filter, its own or of one that left");
   }
 
   void check_training_samples() const {
@@ -243,7 +266,8 @@ class Session {
     std::set<std::uint64_t> taught;
     for (const auto& [id, box, _] : follower_.training_samples()) {
       require(taught.insert(id).second, "a filter is taught once");
-      const auto target = std::ranges::find(targets, id, &Target::id);
+      const auto target =
+          std::ranges::find_if(targets, [&](const Target& one) { return filter_of(one.id) == id; });
       require(target != targets.end(), "what is taught is a target");
       // What resembles the first view too little is followed, and learnt, unseen.
       require(target->lost || Place(target->peak.x, target->peak.y) == Place(box.x, box.y),
@@ -277,7 +301,9 @@ class Session {
   std::size_t templates_ = 0;
   std::vector<Peak> peaks_;  ///< the last ones
   std::uint64_t frame_ = 0, newest_ = 0;
-  std::map<std::uint64_t, Place> known_;  ///< where each target of the last frame is
+  std::map<std::uint64_t, Place> known_;                 ///< where each target of the last frame is
+  std::map<std::uint64_t, std::uint64_t> filters_;       ///< of targets that have another one's
+  std::map<std::uint64_t, std::uint32_t> templates_of_;  ///< of filters
 };
 
 }  // namespace
