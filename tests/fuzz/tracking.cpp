@@ -264,15 +264,17 @@ class Session {
   void check_training_samples() const {
     const std::vector<Target> targets = follower_.targets();
     std::set<std::uint64_t> taught;
-    for (const auto& [id, box, _] : follower_.training_samples()) {
-      require(taught.insert(id).second, "a filter is taught once");
-      const auto target =
-          std::ranges::find_if(targets, [&](const Target& one) { return filter_of(one.id) == id; });
+    for (const TargetBox& sample : follower_.training_samples()) {
+      require(taught.insert(sample.target).second, "a filter is taught once");
+      const auto target = std::ranges::find_if(
+          targets, [&](const Target& one) { return filter_of(one.id) == sample.target; });
       require(target != targets.end(), "what is taught is a target");
       // What resembles the first view too little is followed, and learnt, unseen.
-      require(target->lost || Place(target->peak.x, target->peak.y) == Place(box.x, box.y),
+      require(target->lost ||
+                  Place(target->peak.x, target->peak.y) == Place(sample.box.x, sample.box.y),
               "where it is");
-      require(std::isfinite(box.width) && box.width >= 1 && box.height >= 1, "and has a size");
+      require(std::isfinite(sample.box.width) && sample.box.width >= 1 && sample.box.height >= 1,
+              "and has a size");
     }
   }
 
