@@ -9,6 +9,9 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <utility>
 
 /// From the start, what is freed is given back to the system, and no thread has a reserve.
 inline const bool frugal = mallopt(M_MMAP_THRESHOLD, 1 << 20) && mallopt(M_ARENA_MAX, 1);
@@ -37,4 +40,25 @@ class AddressSpace {
 
  private:
   rlimit before_;
+};
+
+/// Takes for a scope what was freed before and not given back to the system, which otherwise could
+/// be had without more address space.
+class FreedMemory {
+ public:
+  FreedMemory() {
+    const AddressSpace no_more(0);
+    for (std::size_t bytes = std::size_t{1} << 28; bytes >= sizeof(Block); bytes /= 2)
+      while (void* block = std::malloc(bytes)) blocks_ = new (block) Block{blocks_};
+  }
+  ~FreedMemory() {
+    while (blocks_) std::free(std::exchange(blocks_, blocks_->next));
+  }
+  FreedMemory(const FreedMemory&) = delete;
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  Block* blocks_ = nullptr;
 };
