@@ -105,10 +105,10 @@ void set_min_confidence(SearchSettings& search) {
 
 }  // namespace
 
-/// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
-/// they have none; without a prefilter, if it leaves nothing of a template; with weights, if
-/// templates have any and they can be used; without templates, if detections are followed; with
-/// what targets are followed by.
+/// Without what needs frames of 8 bits, if these have more, and in the levels of what is compared
+/// of them; without colour, if they have none; without a prefilter, if it leaves nothing of a
+/// template; with weights, if templates have any and they can be used; without templates, if
+/// detections are followed; with what targets are followed by.
 Task Analyser::possible(Task task) const {
   xcorr::MatchSettings& match = task.search.match;
   if (!can_match_on(match.match_on, format_)) match_on_luma(match);
@@ -119,11 +119,13 @@ Task Analyser::possible(Task task) const {
   if (task.search.tracking.detections) task.template_set = std::make_shared<TemplateSet>();
   if (!leaves_something(task)) match.prefilter_sigma = 0;
   set_min_confidence(task.search);
-  const bool is_of_bytes = luma_type(format_) == xcorr::ElementType::u8;
+  const bool is_of_bytes =
+      luma_type(format_, xcorr::is_in_color(match.match_on)) == xcorr::ElementType::u8;
   match.weights =
       asks_for_weights(task) && (is_of_bytes || match.poses.any()) && xcorr::can_weigh(match);
+  if (luma_type(format_) != xcorr::ElementType::u8)
+    task.search.tracking.by = xcorr::FollowBy::template_;
   if (is_of_bytes) return task;
-  task.search.tracking.by = xcorr::FollowBy::template_;
   match.min_contrast *= levels_of_gray(format_);
   match.confirm_threshold *= levels_of_gray(format_);
   return task;
@@ -161,8 +163,8 @@ xcorr::Status Analyser::prepare(const Task& task) {
                                    ? xcorr::search_for_tracks(task.search.match)
                                    : task.search.match;
   match.budget.max_memory /= parts_->search.depth();
-  if (auto status =
-          parts_->search.prepare(luma_type(format_), frame, match, task.search.tracking.enabled);
+  if (auto status = parts_->search.prepare(luma_type(format_, xcorr::is_in_color(match.match_on)),
+                                           frame, match, task.search.tracking.enabled);
       !status.ok())
     return xcorr::is_on_edges(match.match_on) ? with_names_of(*task.template_set, status) : status;
   return parts_->tracks.configure(frame, match, task.search);
@@ -185,11 +187,15 @@ std::string Analyser::take_tuning() {
   return told_tuning_ = tuning;
 }
 
+xcorr::MatrixView Analyser::view_of(const MappedFrame& frame, xcorr::Memory memory) const {
+  return luma_view(frame, memory, task_ && xcorr::is_in_color(task_->search.match.match_on));
+}
+
 xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,
                               std::vector<DetectedBox> detected) {
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
-  const xcorr::MatrixView view = luma_view(frame, memory);
+  const xcorr::MatrixView view = view_of(frame, memory);
   if (follows_detections()) {
     detected_frame_ = {view, number, std::move(detected)};
     return {};
@@ -229,9 +235,9 @@ bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint
                        xcorr::Response& response) {
   if (follows_detections()) return false;
   const CurrentContext current(device(), context_);
-  const auto status = current.status().ok() ? parts_->search.respond(luma_view(frame, memory),
-                                                                     template_index, response)
-                                            : current.status();
+  const auto status = current.status().ok()
+                          ? parts_->search.respond(view_of(frame, memory), template_index, response)
+                          : current.status();
   if (!status.ok() && status.code() != xcorr::Code::stopped)
     warn("The pad 'response' has no image: " + status.message());
   return status.ok();

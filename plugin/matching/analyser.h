@@ -115,6 +115,8 @@ class Analyser {
   void warn_of_work(double seconds, const char* what);
   xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
+  /// What is compared of a frame.
+  xcorr::MatrixView view_of(const MappedFrame& frame, xcorr::Memory memory) const;
   xcorr::Size frame_size() const { return {format_.width, format_.height}; }
   bool follows() const { return task_->search.tracking.enabled; }
   bool follows_detections() const { return task_ && task_->search.tracking.detections; }

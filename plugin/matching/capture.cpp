@@ -132,7 +132,7 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, bool in_color, Fault&
   if (!*mapped) return refuse(std::string("of the frame, ") + mapped->fault());
   if (const char* unread = fault_of_luma(*mapped))
     return refuse(std::string("of the frame, ") + unread);
-  const Part part(luma_view(*mapped), patch, in_color);
+  const Part part(luma_view(*mapped, xcorr::Memory::host, in_color), patch, in_color);
   if (part.is_flat()) return refuse(text_of(patch) + " are flat");
   Sample sample =
       part.view.has_color() ? color_sample(part.view, info) : gray_sample(part.view, info);

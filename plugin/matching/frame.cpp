@@ -4,13 +4,17 @@
 namespace cudaxcorr {
 namespace {
 
+/// The place of a component's upper byte, its only one in frames of 8 bits, among a pixel's; words
+/// are little-endian.
+int position_of(const GstVideoInfo& info, int component) {
+  return GST_VIDEO_INFO_COMP_POFFSET(&info, component) +
+         (GST_VIDEO_INFO_COMP_DEPTH(&info, component) > 8 ? 1 : 0);
+}
+
 /// Where a pixel's components are among its bytes.
 xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
-  if (luma_type(info) == xcorr::ElementType::u16) return {};
   const int bytes = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
-  const auto position = [&](int component) {
-    return static_cast<int>(GST_VIDEO_INFO_COMP_POFFSET(&info, component));
-  };
+  const auto position = [&](int component) { return position_of(info, component); };
   return GST_VIDEO_INFO_IS_RGB(&info)
              ? xcorr::packed_rgb(bytes, position(0), position(1), position(2))
              : xcorr::packed_luma(bytes, position(0));
@@ -28,7 +32,7 @@ xcorr::ColorPlane color_plane(const MappedFrame& mapped, int component) {
   return {data + (mapped.visible.y >> shift_y) * pitch + (mapped.visible.x >> shift_x) * step,
           pitch,
           step,
-          static_cast<int>(GST_VIDEO_FRAME_COMP_POFFSET(&frame, component)),
+          position_of(frame.info, component),
           shift_x,
           shift_y};
 }
@@ -36,7 +40,9 @@ xcorr::ColorPlane color_plane(const MappedFrame& mapped, int component) {
 }  // namespace
 
 bool has_color(const GstVideoInfo& info) {
-  return luma_type(info) == xcorr::ElementType::u8 && !GST_VIDEO_INFO_IS_GRAY(&info);
+  // Words whose bits are the low ones have no byte of the upper 8.
+  const int bits = GST_VIDEO_INFO_COMP_DEPTH(&info, 0) + static_cast<int>(info.finfo->shift[0]);
+  return !GST_VIDEO_INFO_IS_GRAY(&info) && bits % 8 == 0;
 }
 
 bool can_match_on(xcorr::MatchOn match_on, const GstVideoInfo& info) {
@@ -45,15 +51,17 @@ bool can_match_on(xcorr::MatchOn match_on, const GstVideoInfo& info) {
       return has_color(info);
     case xcorr::MatchOn::edges:
     case xcorr::MatchOn::color_edges:  // of gray frames their own
-      return luma_type(info) == xcorr::ElementType::u8;
+      return luma_type(info, xcorr::is_in_color(match_on)) == xcorr::ElementType::u8;
     case xcorr::MatchOn::luma:
       break;
   }
   return true;
 }
 
-xcorr::ElementType luma_type(const GstVideoInfo& info) {
-  return GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8 ? xcorr::ElementType::u16 : xcorr::ElementType::u8;
+xcorr::ElementType luma_type(const GstVideoInfo& info, bool in_color) {
+  const bool is_deep = GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8;
+  return is_deep && !(in_color && has_color(info)) ? xcorr::ElementType::u16
+                                                   : xcorr::ElementType::u8;
 }
 
 int levels_of_gray(const GstVideoInfo& info) {
@@ -68,17 +76,19 @@ const char* fault_of_luma(const MappedFrame& mapped) {
   return begin % 2 || stride % 2 ? "its 16-bit pixels begin at odd addresses" : nullptr;
 }
 
-xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory) {
+xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory, bool in_color) {
   const GstVideoFrame& frame = mapped.frame;
+  const xcorr::ElementType type = luma_type(frame.info, in_color);
+  const bool is_of_bytes = type == xcorr::ElementType::u8;
   xcorr::MatrixView view{GST_VIDEO_FRAME_PLANE_DATA(&frame, 0),
-                         luma_type(frame.info),
+                         type,
                          {mapped.visible.w, mapped.visible.h},
                          GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
                          memory,
-                         layout_of(frame.info)};
+                         is_of_bytes ? layout_of(frame.info) : xcorr::PixelLayout()};
   view.data = static_cast<const std::uint8_t*>(view.data) + mapped.visible.y * view.pitch +
               mapped.visible.x * view.element_bytes();
-  if (has_color(frame.info))
+  if (is_of_bytes && has_color(frame.info))
     for (int i = 0; i < xcorr::color_planes; ++i) view.color[i] = color_plane(mapped, i);
   return view;
 }

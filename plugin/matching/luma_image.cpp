@@ -124,8 +124,10 @@ std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>&
 namespace {
 
 /// Calls `read(view)` with the image as `target` has it; false if it cannot be converted.
+/// `in_color`: as luma_view() takes it.
 template <class Read>
-bool read_in(const GstVideoInfo& target, const MappedFrame& image, const Read& read) {
+bool read_in(const GstVideoInfo& target, const MappedFrame& image, bool in_color,
+             const Read& read) {
   GstBuffer* buffer = new_buffer(target.size);
   if (!buffer) return false;
   bool done = false;
@@ -133,7 +135,7 @@ bool read_in(const GstVideoInfo& target, const MappedFrame& image, const Read& r
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
     const auto conversion = must_be_copied(image.frame) ? convert_copy : convert;
     done = converted && conversion(image, converted);
-    if (done) read(luma_view(converted));
+    if (done) read(luma_view(converted, xcorr::Memory::host, in_color));
   }
   gst_buffer_unref(buffer);
   return done;
@@ -176,7 +178,7 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& 
   const MappedFrame decoded(info, gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
   if (!decoded) return std::nullopt;
   std::optional<LumaImage> luma;
-  if (!read_in(converted_info(format, info), decoded,
+  if (!read_in(converted_info(format, info), decoded, in_color,
                [&](const xcorr::MatrixView& view) { luma = luma_of(view); }))
     return std::nullopt;
   if (in_color && has_color(format)) {
@@ -186,8 +188,8 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& 
     };
     // The converter would smooth chroma, which is read of frames as it comes.
     if (has_components_of(format, info))
-      write(luma_view(decoded));
-    else if (!read_in(converted_info(whole_chroma(format), info), decoded, write))
+      write(luma_view(decoded, xcorr::Memory::host, in_color));
+    else if (!read_in(converted_info(whole_chroma(format), info), decoded, in_color, write))
       return std::nullopt;
   }
   luma->mask = image.mask;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What is matched on in colour: in every format what luma cannot tell apart, patches of frames that
-// begin anywhere, and what has no colour.
+// begin anywhere, and what has no colour that can be compared.
 #include <algorithm>
 
 #include "live_templates.hpp"
@@ -46,10 +46,11 @@ std::string red_button() {
   return save(part(scene.red), part(scene.green), part(scene.blue), "red.png");
 }
 
-bool has_color(GstVideoFormat format) {
-  const GstVideoFormatInfo* info = gst_video_format_get_info(format);
-  return !GST_VIDEO_FORMAT_INFO_IS_GRAY(info) && GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) == 8;
+constexpr bool is_in_color(const cudaxcorr::PixelFormat& row) {
+  return row.format != GST_VIDEO_FORMAT_GRAY8 &&
+         (cudaxcorr::is_of_8_bits(row) || row.format == GST_VIDEO_FORMAT_P010_10LE);
 }
+constexpr auto color_formats = cudaxcorr::formats_that<is_in_color>();
 
 /// Frames of RGB that are converted before `rest` of a launch line, an element "e".
 class Pipeline {
@@ -95,9 +96,8 @@ class Pipeline {
   GstBus* bus_;
 };
 
-ELEMENT_TESTS(buttons_of_equal_luma, 0, all_formats.size()) {
-  if (!has_color(all_formats[__i__])) return;
-  Pipeline pipeline(all_formats[__i__],
+ELEMENT_TESTS(buttons_of_equal_luma, 0, color_formats.size()) {
+  Pipeline pipeline(color_formats[__i__],
                     "match-on=color threshold=0.6 max-peaks=2 template=" + red_button());
   const Found found = pipeline.find(buttons());
   assert_equals_int(found.peaks.size(), 1);
@@ -110,9 +110,8 @@ ELEMENT_TESTS(buttons_of_equal_luma, 0, all_formats.size()) {
 
 /// Both have an outline, of which one is the other's inverted; of chroma at half the resolution,
 /// too.
-ELEMENT_TESTS(outlines_of_equal_luma, 0, all_formats.size()) {
-  if (!has_color(all_formats[__i__])) return;
-  Pipeline pipeline(all_formats[__i__],
+ELEMENT_TESTS(outlines_of_equal_luma, 0, color_formats.size()) {
+  Pipeline pipeline(color_formats[__i__],
                     "match-on=color-edges threshold=0.5 max-peaks=2 template=" + red_button());
   Found found = pipeline.find(buttons());
   assert_equals_int(found.peaks.size(), 1);
@@ -142,9 +141,8 @@ GstBuffer* frame_of(const Colors& scene, GstVideoFormat format, GstVideoFormat t
 }
 
 /// A part of a frame that an application has, in the frame's format.
-ELEMENT_TESTS(cut_out_of_frames, 0, all_formats.size()) {
-  const GstVideoFormat format = all_formats[__i__];
-  if (!has_color(format)) return;
+ELEMENT_TESTS(cut_out_of_frames, 0, color_formats.size()) {
+  const GstVideoFormat format = color_formats[__i__];
   const Colors scene = textures();
   for (const guint side : {16, 15}) {
     GstBuffer* frame = frame_of(scene, format, format);
@@ -165,9 +163,8 @@ ELEMENT_TESTS(cut_out_of_frames, 0, all_formats.size()) {
 }
 
 /// A part of a picture that a frame was saved as: the converter may have smoothed its chroma.
-ELEMENT_TESTS(cut_out_of_pictures, 0, all_formats.size()) {
-  const GstVideoFormat format = all_formats[__i__];
-  if (!has_color(format)) return;
+ELEMENT_TESTS(cut_out_of_pictures, 0, color_formats.size()) {
+  const GstVideoFormat format = color_formats[__i__];
   const Colors scene = textures();
   Colors saved;
   GstBuffer* picture = frame_of(scene, format, GST_VIDEO_FORMAT_RGB);
@@ -196,12 +193,11 @@ ELEMENT_TESTS(cut_out_of_pictures, 0, all_formats.size()) {
 }
 
 /// Whatever the place, a patch of a frame is an exact copy.
-ELEMENT_TESTS(captured_anywhere, 0, all_formats.size()) {
-  if (!has_color(all_formats[__i__])) return;
+ELEMENT_TESTS(captured_anywhere, 0, color_formats.size()) {
   const Colors scene = textures();
   for (const int x : {20, 21})
     for (const int y : {10, 11}) {
-      Pipeline pipeline(all_formats[__i__], "match-on=color enable-capture=true");
+      Pipeline pipeline(color_formats[__i__], "match-on=color enable-capture=true");
       gst_buffer_unref(pipeline.pass(scene));
       guint id = 0;
       g_signal_emit_by_name(pipeline.element, "capture-template", x, y, 15, 13, &id);
@@ -210,14 +206,38 @@ ELEMENT_TESTS(captured_anywhere, 0, all_formats.size()) {
       assert_equals_int(found.peaks.size(), 1);
       assert_at(found.peaks[0], x, y);
       fail_unless(found.peaks[0].score == 1, "%.17g in %s at %d, %d", found.peaks[0].score,
-                  gst_video_format_to_string(all_formats[__i__]), x, y);
+                  gst_video_format_to_string(color_formats[__i__]), x, y);
     }
+}
+
+/// Of words their upper bytes count; contrasts are in levels of 256, as they are in luma.
+ELEMENT_TEST(low_bits_of_words) {
+  constexpr GstVideoFormat format = GST_VIDEO_FORMAT_P010_10LE;
+  const auto frame = [] { return frame_of(textures(), format, format); };
+  Finder finder("match-on=color subpixel=false min-contrast=15 enable-capture=true");
+  finder.set_format(format, width, height);
+  gst_buffer_unref(finder.pass(frame()));
+  fail_unless(capture(finder, 21, 11, 15, 13) > 0);
+  for (const char* match_on : {"color", "luma"}) {
+    finder.set("match-on", match_on);
+    GstBuffer* other = frame();
+    GstMapInfo bytes;
+    fail_unless(gst_buffer_map(other, &bytes, GST_MAP_WRITE));
+    for (gsize i = 0; i < bytes.size; i += 2)
+      bytes.data[i] = static_cast<guint8>(i * i % 7 % 4 << 6);
+    gst_buffer_unmap(other, &bytes);
+    const Found found = finder.find(other);
+    assert_equals_int(found.peaks.size(), 1);
+    assert_at(found.peaks[0], 21, 11);
+    fail_unless((found.peaks[0].score == 1) == (std::string(match_on) == "color"), "%.17g in %s",
+                found.peaks[0].score, match_on);
+  }
 }
 
 /// Frames flow on, matched on luma, and a warning says why.
 ELEMENT_TEST(without_color) {
   for (const GstVideoFormat format :
-       {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_P010_10LE}) {
+       {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_I420_10LE}) {
     Pipeline pipeline(format, "match-on=color threshold=0.6 template=" + red_button());
     pipeline.find(buttons());
     const std::string text = text_of(pipeline.warning(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
@@ -247,10 +267,12 @@ ELEMENT_TEST(turned) {
   fail_unless(found.peaks[0].score > 0.9, "%g", found.peaks[0].score);
 }
 
-ELEMENT_TEST(followed) {
-  Pipeline pipeline(
-      GST_VIDEO_FORMAT_NV12,
-      "match-on=color threshold=0.6 track=true tracker=template template=" + red_button());
+/// By templates that adapt to the frames, too.
+ELEMENT_TESTS(followed, 0, 2) {
+  Pipeline pipeline(__i__ ? GST_VIDEO_FORMAT_P010_10LE : GST_VIDEO_FORMAT_NV12,
+                    "match-on=color threshold=0.6 track=true tracker=template template-update=0.2 "
+                    "template=" +
+                        red_button());
   for (int i = 0; i < 3; ++i) {
     const Found found = pipeline.find(buttons());
     assert_equals_int(found.peaks.size(), 1);
