@@ -4,11 +4,11 @@
 namespace cudaxcorr {
 namespace {
 
-/// The place of a component's upper byte, its only one in frames of 8 bits, among a pixel's; words
-/// are little-endian.
+/// The place of a component's upper byte, its only one in frames of 8 bits, among a pixel's. Words
+/// are little-endian; in P010_10LE GStreamer 1.22 has the second one of chroma begin at byte 1.
 int position_of(const GstVideoInfo& info, int component) {
-  return GST_VIDEO_INFO_COMP_POFFSET(&info, component) +
-         (GST_VIDEO_INFO_COMP_DEPTH(&info, component) > 8 ? 1 : 0);
+  const int offset = GST_VIDEO_INFO_COMP_POFFSET(&info, component);
+  return GST_VIDEO_INFO_COMP_DEPTH(&info, component) > 8 ? (offset + 1) / 2 * 2 + 1 : offset;
 }
 
 /// Where a pixel's components are among its bytes.
