@@ -62,7 +62,7 @@ struct FilterDetection {
 /// The filters of any number of targets. Not for use by several threads at once.
 class XCORR_API Tracker {
  public:
-  /// The filters stay on the device, a megabyte or so each. Frames in its memory are not copied.
+  /// The filters stay on the device, two megabytes or so each. Frames in its memory are not copied.
   /// Backends differ slightly, since sums are in single precision. Errors: out_of_memory,
   /// device_error.
   static Result<Tracker> create(const Device& device, const TrackerSettings& settings = {});

@@ -41,7 +41,8 @@ struct __attribute__((visibility("hidden"))) Follower::Impl {
   std::vector<std::vector<Peak>> by_thing(const std::vector<Peak>& peaks) const;
   void hand_over(std::span<const std::optional<std::size_t>> origins,
                  std::span<const std::uint32_t> now);
-  TrackRules rules_of(const Targets& targets, std::size_t filters) const;
+  std::size_t followed() const;
+  TrackRules rules_of(const Targets& targets, std::size_t followed) const;
   void schedule();
   void end();
   void end(Targets& targets);
@@ -194,18 +195,18 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_thing(peaks);
-  std::size_t filters = ids().size();
+  std::size_t followed = impl_->followed();
   for (std::uint32_t i = 0; i < impl_->of_things.size(); ++i) {
     Targets& targets = impl_->of_things[i];
-    const TrackRules rules = impl_->rules_of(targets, filters);
-    filters -= targets.ids().size();
+    const TrackRules rules = impl_->rules_of(targets, followed);
+    followed -= targets.tracks().size();
     if (rules.settings.detections)
       targets.update_by_detections(frame, sorted[i], rated_detections, rules, impl_->last_id);
     else if (rules.settings.by_filter())
       targets.update(frame, sorted[i], rated_detections, rules, impl_->last_id);
     else
       targets.update(frame, sorted[i], rules, impl_->last_id);
-    filters += targets.ids().size();
+    followed += targets.tracks().size();
     impl_->note_events(targets);
   }
   impl_->schedule();
@@ -213,8 +214,14 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
 
 std::optional<int> Follower::full() const {
   const int most = impl_->rules.settings.most_filters;
-  if (!impl_->rules.settings.by_filter() || static_cast<int>(ids().size()) < most) return {};
+  if (!impl_->rules.settings.by_filter() || static_cast<int>(impl_->followed()) < most) return {};
   return most;
+}
+
+std::size_t Follower::Impl::followed() const {
+  std::size_t count = 0;
+  for (const Targets& targets : of_things) count += targets.tracks().size();
+  return count;
 }
 
 bool Follower::whole_frame_due() const { return impl_->whole_frame_due; }
@@ -251,22 +258,21 @@ void Follower::Impl::note_events(const Targets& targets) {
 
 std::vector<TargetEvent> Follower::take_events() { return std::exchange(impl_->events, {}); }
 
-/// With filters: for what those of other things leave of most_filters. `filters`: of all.
-TrackRules Follower::Impl::rules_of(const Targets& targets, std::size_t filters) const {
+/// With filters: for what targets of other things leave of most_filters. `followed`: of all things.
+TrackRules Follower::Impl::rules_of(const Targets& targets, std::size_t followed) const {
   TrackRules of_thing = rules;
   if (!rules.settings.by_filter()) return of_thing;
-  const auto others = static_cast<int>(filters - targets.tracks().size());
+  const auto others = static_cast<int>(followed - targets.tracks().size());
   of_thing.max_targets = std::clamp(rules.settings.most_filters - others, 0, rules.max_targets);
   return of_thing;
 }
 
 /// A whole frame is due as soon as something is missing, and then at regular intervals.
 void Follower::Impl::schedule() {
-  std::size_t filters = 0;
-  for (const Targets& targets : of_things) filters += targets.ids().size();
+  const std::size_t all = followed();
   const bool was_incomplete =
       std::exchange(incomplete, std::ranges::any_of(of_things, [&](const Targets& targets) {
-                      return !targets.complete(rules_of(targets, filters).max_targets);
+                      return !targets.complete(rules_of(targets, all).max_targets);
                     }));
   // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
   // changed.

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t spectrum_bytes = tracker::spectrum_floats * sizeof(float);
 constexpr std::size_t filter_bytes = 2 * spectrum_bytes;
+constexpr std::size_t samples_bytes = tracker::samples_kept * spectrum_bytes;
 constexpr std::size_t prior_bytes = tracker::cells * sizeof(float);
 
 /// Of a filter: its shape, what it has learnt from, itself, itself as it was first, histograms.
-constexpr std::size_t parts_bytes[] = {sizeof(tracker::FilterShape),
-                                       tracker::samples_kept* spectrum_bytes, filter_bytes,
+constexpr std::size_t parts_bytes[] = {sizeof(tracker::FilterShape), samples_bytes, filter_bytes,
                                        filter_bytes, sizeof(tracker::ColorHistograms)};
 
 /// There is room for at most so many more filters than were asked for.
