@@ -4,6 +4,7 @@
 
     GST_PLUGIN_PATH_1_0=build/plugin bench/tracks.py FOLDER...
     bench/tracks.py --element= --element='template-update=0.1' --opencv=CSRT,KCF --csv=tracks.csv FOLDER...
+    PYTHONPATH=pyCFTrackers bench/tracks.py --peer=eco_hc,strcf,staple FOLDER...
     bench/tracks.py --made=build/bench/synthetic_sequences
 
 A FOLDER is a sequence: images or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
@@ -13,6 +14,7 @@ docs/evaluation.md.
 import argparse
 import csv
 import dataclasses
+import importlib
 import os
 import pathlib
 import subprocess
@@ -28,6 +30,7 @@ from tracking.measures import Measures, mean, measure
 from tracking.sequences import Unusable
 
 MEAN = 'mean'
+PEERS = {'opencv': 'opencv', 'peer': 'pycftrackers'}  # the options and their modules
 COLUMNS = ('tracker', 'sequence', *(field.name for field in dataclasses.fields(Measures)))
 
 
@@ -84,18 +87,18 @@ class Table:
             self.row(tracker, MEAN, mean(results))
 
 
-def opencv_trackers(names):
-    """{name: tracker} of those that are here; of the others a line says why not."""
+def peers(option, names, module):
+    """{name: tracker} of those that are here of a module in tracking/; of the others a line says why not."""
     try:
-        from tracking import opencv  # pylint: disable=import-outside-toplevel
+        module = importlib.import_module(f'tracking.{module}')
     except ImportError as why:
-        raise Unusable(f'--opencv: {why}') from None
+        raise Unusable(f'--{option}: {why}') from None
     found = {}
-    for name in opencv.MAKERS if names == 'all' else names.split(','):
-        if name not in opencv.MAKERS:
-            raise Unusable(f'--opencv: {name} is none of {", ".join(opencv.MAKERS)}')
+    for name in module.TRACKERS if names == 'all' else names.split(','):
+        if name not in module.TRACKERS:
+            raise Unusable(f'--{option}: {name} is none of {", ".join(module.TRACKERS)}')
         try:
-            found[name] = opencv.Tracker(name)
+            found[name] = module.tracker(name)
         except Unusable as why:
             say(f'left out: {why}')
     return found
@@ -103,8 +106,9 @@ def opencv_trackers(names):
 
 def run(options, file):
     trackers = {element.name: element for element in map(Element, options.element or [''])}
-    if options.opencv:
-        trackers |= opencv_trackers(options.opencv)
+    for option, module in PEERS.items():
+        if names := getattr(options, option):
+            trackers |= peers(option, names, module)
     versions = dict.fromkeys(tracker.version for tracker in trackers.values())
     table = Table(file, ', '.join([machine('cpu', None), f'{options.starts} starts', *versions]))
     for folder in options.folders:
@@ -123,6 +127,8 @@ def parse():
     add('--element', action='append', metavar='PROPERTIES',
         help="cudaxcorr with these, such as 'threshold=0.6 max-peaks=2'; several times: as many rows. Default: none")
     add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')
+    add('--peer', metavar='NAMES', help='of pyCFTrackers, a checkout of which is on PYTHONPATH: all, or some of eco_hc, '
+        'strcf, staple with commas')
     add('--starts', type=int, default=5, metavar='N', help='runs a sequence, from frames in its first 60 %%; default 5')
     add('--truth', choices=sequences.FORMATS, help='what the numbers of four are; default: told from them')
     add('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
