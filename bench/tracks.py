@@ -6,6 +6,7 @@
     bench/tracks.py --element= --element='template-update=0.1' --opencv=CSRT,KCF --csv=tracks.csv FOLDER...
     PYTHONPATH=pyCFTrackers bench/tracks.py --peer=eco_hc,strcf,staple FOLDER...
     bench/tracks.py --made=build/bench/synthetic_sequences
+    bench/tracks.py --results=bench/results/tracks-returns.csv
 
 A FOLDER is a sequence: images or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
 Every tracker is shown the target in the same frames, and followed from there to the end. What is counted:
@@ -24,7 +25,7 @@ import tempfile
 import numpy as np
 
 from compare import machine
-from tracking import sequences
+from tracking import attributes, sequences
 from tracking.element import Element
 from tracking.measures import Measures, mean, measure
 from tracking.sequences import Unusable
@@ -64,7 +65,7 @@ class Table:
     """Prints a row as soon as it is known, and writes it to the CSV if there is one."""
 
     def __init__(self, file, note):
-        self.rows = {}  # tracker: its measures
+        self.rows = {}  # tracker: {sequence: its measures}
         self.file = file
         self.csv = csv.writer(file, lineterminator='\n')
         file.write(f'# {note}\n')
@@ -79,12 +80,14 @@ class Table:
         self.file.flush()
 
     def add(self, tracker, sequence, result):
-        self.rows.setdefault(tracker, []).append(result)
+        self.rows.setdefault(tracker, {})[sequence] = result
         self.row(tracker, sequence, result)
 
     def means(self):
         for tracker, results in self.rows.items():
-            self.row(tracker, MEAN, mean(results))
+            self.row(tracker, MEAN, mean(list(results.values())))
+        print(*attributes.lines({tracker: {sequence: dataclasses.asdict(result) for sequence, result in results.items()}
+                                 for tracker, results in self.rows.items()}), sep='\n')
 
 
 def peers(option, names, module):
@@ -129,18 +132,30 @@ def parse():
     add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')
     add('--peer', metavar='NAMES', help='of pyCFTrackers, a checkout of which is on PYTHONPATH: all, or some of eco_hc, '
         'strcf, staple with commas')
+    add('--results', action='append', metavar='FILE', help='no sequences, but what is in such a file: the means of those '
+        'that have an attribute (hidden, turns, small, blur, color); several times: as many files')
+    add('--measure', action='store_true', help='no trackers: print which sequences are small and have color')
     add('--starts', type=int, default=5, metavar='N', help='runs a sequence, from frames in its first 60 %%; default 5')
     add('--truth', choices=sequences.FORMATS, help='what the numbers of four are; default: told from them')
     add('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
     options = parser.parse_args()
-    if bool(options.folders) == bool(options.made):
-        parser.error('say which sequences: folders or --made')
+    if sum(map(bool, (options.folders, options.made, options.results))) != 1:
+        parser.error('say which sequences: folders, --made or --results')
     return options
 
 
 def main():
     options = parse()
     try:
+        if options.results:
+            for path in options.results:
+                print(path, *attributes.lines(attributes.results(path)), sep='\n')
+            return 0
+        if options.measure:
+            for folder in options.folders:
+                found = attributes.measured(sequences.read(folder, options.truth))
+                print(pathlib.Path(folder).resolve().name, *(f'{name}={value:d}' for name, value in found.items()))
+            return 0
         with open(options.csv, 'w', encoding='utf-8') as file, tempfile.TemporaryDirectory() as folder:
             if options.made:
                 subprocess.run([options.made, folder], check=True)

@@ -122,15 +122,18 @@ ELEMENT_TEST(also_as_roi_metas) {
 /// Its own results are no detections of another element behind it, what the detector said is.
 ELEMENT_TEST(results_are_no_detections) {
   const Thing car{60, 40, 7};
-  Following first, second;
-  assert_equals_int(second.find(first.pass(frame_with({car}))).peaks.size(), 0);
-  GstBuffer* out = first.pass(detected({car}));
-  assert_equals_int(analytics_of(out).detections.size(), 2);
-  assert_equals_int(second.find(out).peaks.size(), 1);
-  Following third;
-  out = first.pass(frame_with({car}));
-  assert_equals_int(analytics_of(out).detections.size(), 1);
-  assert_equals_int(third.find(out).peaks.size(), 0);
+  Following tracker;
+  for (const bool detector_runs : {true, false}) {
+    GstBuffer* out = tracker.pass(detector_runs ? detected({car}) : frame_with({car}));
+    Analytics found = analytics_of(out);
+    assert_equals_int(found.detections.size(), detector_runs ? 2 : 1);
+    assert_equals_int(found.trackings.size(), 1);
+    Following behind;
+    out = behind.pass(out);
+    found = analytics_of(out);
+    assert_equals_int(found.trackings.size(), detector_runs ? 2 : 1);
+    gst_buffer_unref(out);
+  }
 }
 
 /// Ids of another tracker stay those of its detections.
