@@ -94,6 +94,7 @@ class PoseWalk {
       __syncthreads();
       if (warp == 0) {
         const bool more = keep(mine, exists, group, to);
+        __syncwarp();  // all lanes have read what is cleared
         group.clear(lane);
         if (lane == 0) {
           group.done = done_;
