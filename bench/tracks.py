@@ -130,10 +130,10 @@ def parse():
     add('--element', action='append', metavar='PROPERTIES',
         help="cudaxcorr with these, such as 'threshold=0.6 max-peaks=2'; several times: as many rows. Default: none")
     add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')
-    add('--peer', metavar='NAMES', help='of pyCFTrackers, a checkout of which is on PYTHONPATH: all, or some of eco_hc, '
-        'strcf, staple with commas')
-    add('--results', action='append', metavar='FILE', help='no sequences, but what is in such a file: the means of those '
-        'that have an attribute (hidden, turns, small, blur, color); several times: as many files')
+    add('--peer', metavar='NAMES', help='of pyCFTrackers, a checkout of which is on PYTHONPATH: all, or some of '
+        'eco_hc, strcf, staple with commas')
+    add('--results', action='append', metavar='FILE', help='no sequences, but what is in such a file: the means of '
+        'those that have an attribute (hidden, turns, small, blur, color); several times: as many files')
     add('--measure', action='store_true', help='no trackers: print which sequences are small and have color')
     add('--starts', type=int, default=5, metavar='N', help='runs a sequence, from frames in its first 60 %%; default 5')
     add('--truth', choices=sequences.FORMATS, help='what the numbers of four are; default: told from them')
