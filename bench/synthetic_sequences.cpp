@@ -3,11 +3,13 @@
 // Writes the sequences of tracking/synthetic.hpp for bench/tracks.py, into a folder each: PGM
 // images and groundtruth.txt, whose rows are x, y, width, height of the first target, NaN where it
 // is not seen. Those with more than two targets are for counting and left out. With photographs it
-// makes as many sequences of these as it is asked for instead.
+// makes as many sequences of these as it is asked for instead, with --trials as many of each trial.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <string_view>
 
 #include "pgm.hpp"
 #include "tracking/synthetic.hpp"
@@ -62,23 +64,28 @@ void write_made(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2 && count < 5) {
-    std::fprintf(stderr, "usage: %s FOLDER [COUNT PHOTOGRAPH.pgm PHOTOGRAPH.pgm...]\n",
+  const bool trials = count > 1 && std::string_view(arguments[1]) == "--trials";
+  const std::span<char*> rest =
+      std::span(arguments, static_cast<std::size_t>(count)).subspan(trials ? 2 : 1);
+  if (rest.size() < 4 && (trials || rest.size() != 1)) {
+    std::fprintf(stderr, "usage: %s [--trials] FOLDER [COUNT PHOTOGRAPH.pgm PHOTOGRAPH.pgm...]\n",
                  arguments[0]);
     return 1;
   }
-  const std::filesystem::path folder = arguments[1];
-  if (count == 2) {
+  const std::filesystem::path folder = rest[0];
+  if (rest.size() == 1) {
     write_made(folder);
     return 0;
   }
   std::vector<bench::Grey> photographs;
-  for (int i = 3; i < count; ++i)
-    if (!read(arguments[i], photographs)) return 1;
-  const int sequences = std::atoi(arguments[2]);
-  for (int seed = 0; seed < sequences; ++seed) {
-    const bench::SyntheticSequence sequence =
-        bench::photographed_sequence(photographs, static_cast<std::uint32_t>(seed));
+  for (const char* path : rest.subspan(2))
+    if (!read(path, photographs)) return 1;
+  const auto add = [&](const bench::SyntheticSequence& sequence) {
     write(sequence, folder / sequence.name);
+  };
+  for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(std::atoi(rest[1])); ++seed) {
+    if (!trials) add(bench::photographed_sequence(photographs, seed));
+    for (const bench::Trial trial : bench::all_trials)
+      if (trials) add(bench::photographed_trial(photographs, seed, trial));
   }
 }

@@ -4,7 +4,9 @@
 
     GST_PLUGIN_PATH_1_0=build/plugin bench/tracks.py FOLDER...
     bench/tracks.py --element= --element='template-update=0.1' --opencv=CSRT,KCF --csv=tracks.csv FOLDER...
+    PYTHONPATH=pyCFTrackers bench/tracks.py --peer=eco_hc,strcf,staple FOLDER...
     bench/tracks.py --made=build/bench/synthetic_sequences
+    bench/tracks.py --results=bench/results/tracks-returns.csv
 
 A FOLDER is a sequence: images or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
 Every tracker is shown the target in the same frames, and followed from there to the end. What is counted:
@@ -13,6 +15,7 @@ docs/evaluation.md.
 import argparse
 import csv
 import dataclasses
+import importlib
 import os
 import pathlib
 import subprocess
@@ -22,12 +25,13 @@ import tempfile
 import numpy as np
 
 from compare import machine
-from tracking import sequences
+from tracking import attributes, sequences
 from tracking.element import Element
 from tracking.measures import Measures, mean, measure
 from tracking.sequences import Unusable
 
 MEAN = 'mean'
+PEERS = {'opencv': 'opencv', 'peer': 'pycftrackers'}  # the options and their modules
 COLUMNS = ('tracker', 'sequence', *(field.name for field in dataclasses.fields(Measures)))
 
 
@@ -61,7 +65,7 @@ class Table:
     """Prints a row as soon as it is known, and writes it to the CSV if there is one."""
 
     def __init__(self, file, note):
-        self.rows = {}  # tracker: its measures
+        self.rows = {}  # tracker: {sequence: its measures}
         self.file = file
         self.csv = csv.writer(file, lineterminator='\n')
         file.write(f'# {note}\n')
@@ -76,26 +80,28 @@ class Table:
         self.file.flush()
 
     def add(self, tracker, sequence, result):
-        self.rows.setdefault(tracker, []).append(result)
+        self.rows.setdefault(tracker, {})[sequence] = result
         self.row(tracker, sequence, result)
 
     def means(self):
         for tracker, results in self.rows.items():
-            self.row(tracker, MEAN, mean(results))
+            self.row(tracker, MEAN, mean(list(results.values())))
+        print(*attributes.lines({tracker: {sequence: dataclasses.asdict(result) for sequence, result in results.items()}
+                                 for tracker, results in self.rows.items()}), sep='\n')
 
 
-def opencv_trackers(names):
-    """{name: tracker} of those that are here; of the others a line says why not."""
+def peers(option, names, module):
+    """{name: tracker} of those that are here of a module in tracking/; of the others a line says why not."""
     try:
-        from tracking import opencv  # pylint: disable=import-outside-toplevel
+        module = importlib.import_module(f'tracking.{module}')
     except ImportError as why:
-        raise Unusable(f'--opencv: {why}') from None
+        raise Unusable(f'--{option}: {why}') from None
     found = {}
-    for name in opencv.MAKERS if names == 'all' else names.split(','):
-        if name not in opencv.MAKERS:
-            raise Unusable(f'--opencv: {name} is none of {", ".join(opencv.MAKERS)}')
+    for name in module.TRACKERS if names == 'all' else names.split(','):
+        if name not in module.TRACKERS:
+            raise Unusable(f'--{option}: {name} is none of {", ".join(module.TRACKERS)}')
         try:
-            found[name] = opencv.Tracker(name)
+            found[name] = module.tracker(name)
         except Unusable as why:
             say(f'left out: {why}')
     return found
@@ -103,8 +109,9 @@ def opencv_trackers(names):
 
 def run(options, file):
     trackers = {element.name: element for element in map(Element, options.element or [''])}
-    if options.opencv:
-        trackers |= opencv_trackers(options.opencv)
+    for option, module in PEERS.items():
+        if names := getattr(options, option):
+            trackers |= peers(option, names, module)
     versions = dict.fromkeys(tracker.version for tracker in trackers.values())
     table = Table(file, ', '.join([machine('cpu', None), f'{options.starts} starts', *versions]))
     for folder in options.folders:
@@ -123,18 +130,32 @@ def parse():
     add('--element', action='append', metavar='PROPERTIES',
         help="cudaxcorr with these, such as 'threshold=0.6 max-peaks=2'; several times: as many rows. Default: none")
     add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')
+    add('--peer', metavar='NAMES', help='of pyCFTrackers, a checkout of which is on PYTHONPATH: all, or some of '
+        'eco_hc, strcf, staple with commas')
+    add('--results', action='append', metavar='FILE', help='no sequences, but what is in such a file: the means of '
+        'those that have an attribute (hidden, turns, small, blur, color); several times: as many files')
+    add('--measure', action='store_true', help='no trackers: print which sequences are small and have color')
     add('--starts', type=int, default=5, metavar='N', help='runs a sequence, from frames in its first 60 %%; default 5')
     add('--truth', choices=sequences.FORMATS, help='what the numbers of four are; default: told from them')
     add('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
     options = parser.parse_args()
-    if bool(options.folders) == bool(options.made):
-        parser.error('say which sequences: folders or --made')
+    if sum(map(bool, (options.folders, options.made, options.results))) != 1:
+        parser.error('say which sequences: folders, --made or --results')
     return options
 
 
 def main():
     options = parse()
     try:
+        if options.results:
+            for path in options.results:
+                print(path, *attributes.lines(attributes.results(path)), sep='\n')
+            return 0
+        if options.measure:
+            for folder in options.folders:
+                found = attributes.measured(sequences.read(folder, options.truth))
+                print(pathlib.Path(folder).resolve().name, *(f'{name}={value:d}' for name, value in found.items()))
+            return 0
         with open(options.csv, 'w', encoding='utf-8') as file, tempfile.TemporaryDirectory() as folder:
             if options.made:
                 subprocess.run([options.made, folder], check=True)

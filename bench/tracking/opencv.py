@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """OpenCV's trackers, those that its Python package has here (opencv-contrib-python has most)."""
-import time
-
 import cv2
-import numpy as np
 
+from .peer import Peer
 from .sequences import Unusable
 
 
@@ -14,7 +12,7 @@ def kcf():
     return cv2.TrackerKCF.create(settings)
 
 
-MAKERS = {
+TRACKERS = {
     # pylint: disable=unnecessary-lambda  # what they call may not be there
     'CSRT': lambda: cv2.TrackerCSRT.create(),
     'KCF': kcf,
@@ -22,30 +20,24 @@ MAKERS = {
     'MIL': lambda: cv2.TrackerMIL.create(),
 }
 VERSION = f'OpenCV {cv2.__version__}'
-cv2.setNumThreads(1)  # what counts is the CPU's time, and threads cost some
 
 
-class Tracker:
-    """One of MAKERS."""
-    version = VERSION
+class Following:
+    """As Peer wants a tracker."""
 
     def __init__(self, name):
-        self.make = MAKERS[name]
         try:
-            self.make()
+            self.tracker = TRACKERS[name]()
         except AttributeError as why:
             raise Unusable(f'{VERSION} has no {name}: {why}') from None
+        self.init = self.tracker.init
 
-    def follow(self, sequence, start):
-        """As of Element."""
-        frames, tracker = sequence.frames[start:], self.make()
-        shown = tuple(int(value) for value in np.rint(sequence.truth[start]))
-        boxes = np.full((len(frames), 4), np.nan)
-        boxes[0] = shown
-        before = time.process_time()
-        tracker.init(frames[0], shown)
-        for box, frame in zip(boxes[1:], frames[1:]):
-            seen, place = tracker.update(frame)
-            if seen:
-                box[:] = place
-        return boxes, 1000 * (time.process_time() - before) / len(frames)
+    def update(self, frame):
+        seen, place = self.tracker.update(frame)
+        return place if seen else None
+
+
+def tracker(name):
+    """One of TRACKERS."""
+    Following(name)  # so that what is missing is known at once
+    return Peer(name, lambda: Following(name), VERSION)

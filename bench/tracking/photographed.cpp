@@ -7,7 +7,10 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "drawing.hpp"
 
@@ -109,26 +112,66 @@ Grey bent(const Grey& texture, double pixels, double phase) {
   return result;
 }
 
+const char* name_of(Trial trial) {
+  switch (trial) {
+    case Trial::passed:
+      return "passed";
+    case Trial::small:
+      return "small";
+    case Trial::stays:
+      return "stays";
+    case Trial::leans:
+      return "leans";
+  }
+  return "";
+}
+
+constexpr int small_side = 10, stands = frames / 3;
+
+/// From one side of the frame to the other in about half of the sequence.
+struct Passer {
+  Grey looks;
+  double x, y, speed;
+
+  Passer(const Grey& photograph, Lot& lot)
+      : looks(textured_part(photograph, 20 + lot.up_to(20), 60 + lot.up_to(40), lot)),
+        x(-looks.width - lot.between(0, 200)),
+        y(lot.between(80, height - 80)),
+        speed(lot.between(4, 7)) {}
+};
+
 struct Story {
-  Grey world, target, later, occluder;
+  Grey world, target, later, occluder, pole;
+  std::vector<Passer> passers;
   std::array<Grey, 3> others;
   std::vector<Path> paths;  ///< of the target, then of the others
   bool round;
+  double pole_x = 0;
   double pan_x, pan_y, turn, grow, bend, change, blur, light;
   int hides_at, gone_at;
+  std::optional<Trial> trial;
 
-  Story(const std::vector<Grey>& photographs, Lot& lot);
+  Story(const std::vector<Grey>& photographs, Lot& lot, std::optional<Trial> tried);
+  void place_target(Sprite& sprite, int t) const;
   MadeFrame frame(int t) const;
 };
 
-Story::Story(const std::vector<Grey>& photographs, Lot& lot)
-    : world(0, 0), target(0, 0), later(0, 0), occluder(0, 0), others{Grey(0, 0), {0, 0}, {0, 0}} {
+Story::Story(const std::vector<Grey>& photographs, Lot& lot, std::optional<Trial> tried)
+    : world(0, 0),
+      target(0, 0),
+      later(0, 0),
+      occluder(0, 0),
+      pole(0, 0),
+      others{Grey(0, 0), {0, 0}, {0, 0}},
+      trial(tried) {
   const int last = static_cast<int>(photographs.size()) - 1;
   const int of_world = lot.up_to(last);
   const int of_target = (of_world + 1 + lot.up_to(last - 1)) % (last + 1);
   world = photographs[static_cast<std::size_t>(of_world)];
   const Grey& source = photographs[static_cast<std::size_t>(of_target)];
-  const int w = 20 + lot.up_to(40), h = 20 + lot.up_to(50);
+  const bool is_small = trial == Trial::small;
+  const int w = is_small ? small_side : 20 + lot.up_to(40);
+  const int h = is_small ? small_side : 20 + lot.up_to(50);
   target = textured_part(source, w, h, lot);
   later = textured_part(source, w, h, lot);
   occluder = textured_part(world, w + 20, std::min(h * 2, 120), lot);
@@ -150,6 +193,26 @@ Story::Story(const std::vector<Grey>& photographs, Lot& lot)
   light = lot.between(0, 0.4);
   hides_at = lot.happens(0.6) ? 15 + lot.up_to(frames - 40) : frames;
   gone_at = 20 + lot.up_to(60);
+  if (!trial) return;
+  hides_at = gone_at = frames;
+  for (Path& path : paths) path.jumps_at = frames;
+  if (trial == Trial::stays) {
+    round = true;
+    pan_x = pan_y = 0;
+  }
+  if (trial != Trial::passed) return;
+  pole = textured_part(world, 10 + lot.up_to(10), height, lot);
+  // On its way, but not in front of it when it is shown.
+  const double ahead = std::copysign(w + 30, paths[0].speed_x), x = paths[0].x + ahead;
+  pole_x = x < 0 || x > width ? paths[0].x - ahead : x;
+  for (int i = 0; i < 3; ++i) passers.emplace_back(world, lot);
+}
+
+void Story::place_target(Sprite& sprite, int t) const {
+  const Path& path = paths[0];
+  path.place(sprite, trial == Trial::stays ? std::max(0, t - stands) : t);
+  if (trial == Trial::leans)  // three fifths of it are out twice
+    sprite.x = width / 2.0 + (width / 2.0 + target.width / 10.0) * std::sin(2 * pi * t / frames);
 }
 
 MadeFrame Story::frame(int t) const {
@@ -173,7 +236,12 @@ MadeFrame Story::frame(int t) const {
   }
   Sprite sprite{&looks, 0, 0, turn * std::sin(pi * passed), 1 + grow * std::sin(pi * passed)};
   sprite.round = round;
-  paths[0].place(sprite, t);
+  place_target(sprite, t);
+  if (trial == Trial::passed) {
+    scene.others = {{&pole, pole_x, height / 2.0}};
+    for (const Passer& one : passers)
+      scene.others.push_back({&one.looks, one.x + one.speed * t, one.y});
+  }
   if (t >= hides_at)
     scene.others = {{&occluder, sprite.x + 6.0 * (t - hides_at) - 3.0 * occluder.width, sprite.y}};
   if (t >= gone_at && t < gone_at + frames_away) sprite.x = -1000;
@@ -181,13 +249,23 @@ MadeFrame Story::frame(int t) const {
   return draw(scene, t);
 }
 
+SyntheticSequence told(const std::vector<Grey>& photographs, std::uint32_t seed,
+                       const std::string& kind, std::optional<Trial> trial) {
+  Lot lot(seed);
+  const auto story = std::make_shared<const Story>(photographs, lot, trial);
+  return {kind + '-' + std::to_string(seed), frames, story->target,
+          [story](int t) { return story->frame(t); }, kind};
+}
+
 }  // namespace
 
 SyntheticSequence photographed_sequence(const std::vector<Grey>& photographs, std::uint32_t seed) {
-  Lot lot(seed);
-  const auto story = std::make_shared<const Story>(photographs, lot);
-  return {"photographed-" + std::to_string(seed), frames, story->target,
-          [story](int t) { return story->frame(t); }};
+  return told(photographs, seed, "photographed", std::nullopt);
+}
+
+SyntheticSequence photographed_trial(const std::vector<Grey>& photographs, std::uint32_t seed,
+                                     Trial trial) {
+  return told(photographs, seed, name_of(trial), trial);
 }
 
 }  // namespace bench

@@ -28,10 +28,15 @@ struct Surfaces {
         part(texture(look, 32, 32, 300)),
         post(texture(look, 50, height, 400)),
         wall(texture(look, 112, height, 401)),
+        pole(texture(look, 14, height, 402)),
+        people{texture(look, 28, 76, 403), texture(look, 26, 70, 404), texture(look, 32, 84, 405)},
+        speck(texture(look, 10, 10, 600)),
         lookalikes{alike(target, 0.55, look, 501), alike(target, 0.6, look, 502),
                    alike(target, 0.6, look, 503)} {}
 
-  Grey world, target, quick, part, post, wall;
+  Grey world, target, quick, part, post, wall, pole;
+  std::array<Grey, 3> people;
+  Grey speck;                      ///< as a car from above
   std::array<Grey, 3> lookalikes;  ///< that score 0.75 or so
 };
 
@@ -131,6 +136,24 @@ Scene missing(const Surfaces& of, int t) {
   return scene;
 }
 
+/// Behind a pole, and people who walk past in front of it, two one way and one the other.
+Scene passed(const Surfaces& of, int t) {
+  Scene scene = moving(of, t);
+  scene.others = {{&of.pole, 120, height / 2.0},
+                  {&of.people[0], 4.0 * t - 60, 120},
+                  {&of.people[1], 5.0 * t - 300, 150},
+                  {&of.people[2], 380 - 4.5 * t, 100}};
+  return scene;
+}
+
+/// Ten pixels large, from a camera that moves on above it.
+Scene flown_over(const Surfaces& of, int t) {
+  Scene scene = bench::scene(of);
+  scene.pan_x = 2 * t;
+  scene.targets = {{&of.speck, 160 + 60 * std::sin(t / 25.0), 120 + 0.6 * (t - 60)}};
+  return scene;
+}
+
 /// Two of one kind; one hides the other when they meet, or both are hidden there.
 struct Crossing {
   const char* name;
@@ -184,6 +207,8 @@ constexpr Row rows[] = {
     {"bounces", 90, &Surfaces::quick, bouncing},
     {"leaves", 130, &Surfaces::target, leaving},
     {"missing", 250, &Surfaces::target, missing},
+    {"passed", 120, &Surfaces::target, passed},
+    {"small", 120, &Surfaces::speck, flown_over},
     {"conveyor", (parts * part_gap + width) / part_speed, &Surfaces::part, conveying},
 };
 

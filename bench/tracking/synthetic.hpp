@@ -58,4 +58,14 @@ inline constexpr int least_photograph_width = 320, least_photograph_height = 240
 /// of the frames it is away. Two photographs or more, none smaller than that.
 SyntheticSequence photographed_sequence(const std::vector<Grey>& photographs, std::uint32_t seed);
 
+/// What else is hard, one thing at a time and always in view but for what hides it: a pole and
+/// people in front; a target of ten pixels from above; a ground that stays while a round target
+/// that stood on it walks away; leaving by half and coming back.
+enum class Trial { passed, small, stays, leans };
+inline constexpr Trial all_trials[] = {Trial::passed, Trial::small, Trial::stays, Trial::leans};
+
+/// The same with that instead of hiding, jumping and being away.
+SyntheticSequence photographed_trial(const std::vector<Grey>& photographs, std::uint32_t seed,
+                                     Trial trial);
+
 }  // namespace bench

@@ -11,8 +11,9 @@
 
 namespace cudaxcorr {
 
-/// Of region-of-interest metas, but those of other elements of this kind. The confidence is that of
-/// a parameter `detection`, as DL Streamer's elements write it; without one it is 1.
+/// Of region-of-interest metas and GstAnalytics object detections, but those of other elements of
+/// this kind. The confidence of the former is that of a parameter `detection`, as DL Streamer's
+/// elements write it; without one it is 1.
 std::vector<DetectedBox> detections_of(GstBuffer* buffer);
 
 }  // namespace cudaxcorr

@@ -181,6 +181,14 @@ void Analyser::warn_of_work(double seconds, const char* what) {
     warn(std::move(text));
 }
 
+template <class Session>
+void Analyser::warn_of_filters(const Session& session) {
+  warn_of_work(session.seconds(), "filters of targets");
+  if (const auto most = session.full())
+    warn("Filters follow " + std::to_string(*most) +
+         " targets, as many as 'max-work' and 'max-memory' permit: no further one is followed");
+}
+
 std::string Analyser::take_tuning() {
   const std::string& tuning = parts_->search.tuning();
   if (tuning == told_tuning_) return {};
@@ -209,12 +217,12 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   if (follows_detections()) {
-    warn_of_work(parts_->detections.seconds(), "filters of targets");
+    warn_of_filters(parts_->detections);
     const auto& [view, number, detected] = detected_frame_;
     return parts_->detections.follow(view, number, detected, targets);
   }
   if (follows()) {
-    warn_of_work(parts_->tracks.seconds(), "filters of targets");
+    warn_of_filters(parts_->tracks);
     return parts_->tracks.finish(parts_->search, targets, kernel_);
   }
   std::vector<xcorr::Peak> peaks;

@@ -113,6 +113,9 @@ class Analyser {
   bool shall_be_live(const Task& task) const;
   /// Adds a warning where that many seconds are too many.
   void warn_of_work(double seconds, const char* what);
+  /// Adds warnings of what filters of targets take, and of those that there are none for.
+  template <class Session>
+  void warn_of_filters(const Session& session);
   xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
   /// What is compared of a frame.

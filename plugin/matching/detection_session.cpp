@@ -30,6 +30,7 @@ xcorr::Status DetectionSession::configure(xcorr::Size frame, const SearchSetting
   }
   xcorr::TrackSettings tracking = asked.tracking;
   tracking.enabled = true;
+  tracking.most_filters = filters_->most_targets(asked.match.budget);
   xcorr::MatchSettings match = asked.match;
   match.max_peaks = asked.max_targets;
   follower_.configure(tracking, match, {0, 0, frame.width, frame.height},

@@ -51,6 +51,9 @@ class DetectionSession {
   /// An estimate of how long a frame's filters take.
   double seconds() const { return filters_ ? filters_->seconds(follower_.ids().size()) : 0; }
 
+  /// How many targets the budget permits, once there are so many.
+  std::optional<int> full() const { return follower_.full(); }
+
   /// What has become of targets since the last call.
   std::vector<xcorr::TargetEvent> take_events() { return follower_.take_events(); }
 

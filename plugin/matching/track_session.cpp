@@ -59,7 +59,9 @@ xcorr::Status TrackSession::configure(xcorr::Size frame, const xcorr::MatchSetti
     follower_.replace_templates(origins_of(*templates_.images, *followed_), templates_.things);
     followed_ = templates_.images;
   }
-  follower_.configure(asked.tracking, asked.match,
+  xcorr::TrackSettings tracking = asked.tracking;
+  if (tracking.by_filter()) tracking.most_filters = filters_->most_targets(asked.match.budget);
+  follower_.configure(tracking, asked.match,
                       xcorr::searched_region(frame, asked.match.search_region),
                       zero_window_scores(*templates_.images, asked.match.method));
   return {};

@@ -53,6 +53,9 @@ class TrackSession {
   /// An estimate of how long the filters of a frame's targets take.
   double seconds() const;
 
+  /// How many targets the budget permits, once there are so many.
+  std::optional<int> full() const { return follower_.full(); }
+
   /// What has become of targets since the last call.
   std::vector<xcorr::TargetEvent> take_events() { return follower_.take_events(); }
 

@@ -2,9 +2,11 @@
 //
 // What a frame costs is known, and refused, before it is searched.
 #include <chrono>
+#include <limits>
 #include <string>
 
 #include <xcorr/field.hpp>
+#include <xcorr/tracker.hpp>
 
 #include "support.hpp"
 
@@ -119,6 +121,20 @@ TEST_P(BudgetTest, OfFields) {
   EXPECT_NE(refused.message().find("windows of 32x32"), std::string::npos) << refused.message();
   settings.budget = {0, 0};
   EXPECT_TRUE(make().ok());
+}
+
+TEST_P(BudgetTest, OfFilters) {
+  const auto made = Tracker::create(device);
+  ASSERT_TRUE(made.ok());
+  const Tracker& filters = made.value();
+  EXPECT_EQ(filters.most_targets({-1, 0}), std::numeric_limits<int>::max());
+  const double seconds = filters.seconds(1);
+  EXPECT_EQ(filters.most_targets({10.5 * seconds, 0}), 10);
+  EXPECT_EQ(filters.most_targets({0.5 * seconds, 0}), 0);
+  const int in_memory = filters.most_targets({-1, 150'000'000});
+  EXPECT_GE(in_memory, 50);  // of two megabytes or so each
+  EXPECT_LE(in_memory, 150);
+  EXPECT_EQ(filters.most_targets({in_memory * seconds, 15'000'000}), in_memory / 10);
 }
 
 ON_EACH_BACKEND(BudgetTest);

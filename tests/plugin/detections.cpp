@@ -12,30 +12,15 @@
 
 #include <gst/video/gstvideometa.h>
 
-#include "support.hpp"
+#include "things.hpp"
 
 namespace {
-
-constexpr int frame_width = 320, frame_height = 200, width = 28, height = 36;
-
-struct Thing {
-  int x, y;
-  unsigned look;  ///< the number of its texture
-  const char* label = "car";
-};
 
 struct Detected {
   int x, y, width, height;
   const char* label;
   double confidence = 1;
 };
-
-Gray frame_of(std::initializer_list<Thing> things) {
-  Gray image = texture(frame_width, frame_height, 1);
-  for (const Thing& thing : things)
-    paste(image, texture(width, height, thing.look), thing.x, thing.y);
-  return image;
-}
 
 GstBuffer* detected_in(const Gray& image, const std::vector<Detected>& all) {
   GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
@@ -68,13 +53,6 @@ class Following : public Finder {
         detected_in(frame_of(things), detector_runs ? all_of(things) : std::vector<Detected>()));
   }
 };
-
-const Peak& at(const Found& found, double x, double y) {
-  for (const Peak& peak : found.peaks)
-    if (!peak.lost && std::hypot(peak.x - x, peak.y - y) < 6) return peak;
-  fail("nothing is at %f,%f", x, y);
-  return found.peaks.front();
-}
 
 ELEMENT_TEST(between_detections_it_is_followed) {
   Following element;

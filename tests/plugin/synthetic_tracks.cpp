@@ -45,6 +45,8 @@ constexpr Bounds bounds[] = {
     {"long-crossing", "tracker=template max-peaks=2", 0.85, 0.3, 0, 2, 2, 2},
     {"hidden-crossing", "tracker=template max-peaks=2", 0.42, 0.52, 1, 2, 2, 10},
     {"quick-hidden-crossing", "tracker=template max-peaks=2", 0.74, 0.12, 1, 2, 2, 10},
+    {"passed", "tracker=template", 0.86, 0, 0, 1, 0, 0},
+    {"small", "tracker=template", 0.98, 0.01, 0, 1, 0, 0},
     {"conveyor", "max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 0, 0},
 };
 
@@ -67,6 +69,8 @@ constexpr Bounds bounds_of_filters[] = {
     {"long-crossing", "max-peaks=2", 0.87, 0, 0, 2, 0, 0},
     {"hidden-crossing", "max-peaks=2", 0.82, 0.06, 0.16, 2, 0, 0},
     {"quick-hidden-crossing", "max-peaks=2", 0.74, 0.05, 0.08, 2, 0, 0},
+    {"passed", "", 0.97, 0, 0.7, 1, 0, 0},
+    {"small", "", 0.97, 0, 0, 1, 0, 0},
     {"conveyor", "tracker=filter max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 0, 0},
 };
 

@@ -249,6 +249,21 @@ ELEMENT_TEST(targets_are_counted) {
 }
 
 /// A target as large as the frame, and a tiny one.
+ELEMENT_TEST(filters_keep_to_the_budget) {
+  const World world;
+  const Gray image = world.frame({{20, 20}, {120, 20}, {220, 20}, {20, 120}, {120, 120}});
+  Finder finder(settings_for(world, "tracker=filter max-peaks=5 max-memory=7500000"));
+  finder.find(image);
+  assert_equals_int(finder.find(image).peaks.size(), 3);
+  assert_warned(finder,
+                "Filters follow 3 targets, as many as 'max-work' and 'max-memory' permit: no "
+                "further one is followed",
+                GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  finder.set("max-memory", "0");
+  for (int i = 0; i < 10; ++i) finder.find(image);
+  assert_equals_int(finder.find(image).peaks.size(), 5);
+}
+
 ELEMENT_TEST(targets_of_extreme_sizes) {
   const World world;
   const std::string all = save(world.background, "all.png");

@@ -312,6 +312,20 @@ TEST_F(FollowerTest, SamplesOfOneThingShareTargets) {
   EXPECT_EQ(follower_.targets().at(0).id, 1);
 }
 
+TEST_F(FollowerTest, FiltersFollowSoManyOfAllTemplates) {
+  const std::vector<Peak> five = {peak(0, 100, 100), peak(0, 200, 100), peak(1, 300, 100),
+                                  peak(1, 400, 100), peak(1, 500, 100)};
+  settings_.most_filters = 3;
+  for (const FollowBy by : {FollowBy::filter, FollowBy::template_}) {
+    settings_.by = by;
+    start(2, 5);
+    see(five);
+    const bool limited = by == FollowBy::filter;
+    EXPECT_EQ(follower_.ids().size(), limited ? 3U : 5U);
+    EXPECT_EQ(follower_.full(), limited ? std::optional(3) : std::nullopt);
+  }
+}
+
 TEST_F(FollowerTest, SwitchedOffItForgetsAndUsesNoIdAgain) {
   start(1);
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});

@@ -49,7 +49,6 @@ struct Chooser {
       const double left = list[a].similarity, right = list[b].similarity;
       return left != right ? left > right : a < b;
     });
-    if (threadIdx.x >= 32) return;
     PoseWalk walk(choice, steps, level, lists.of_walk());
     walk.go_on(
         count, [&](int i) { return list[order[i]]; }, to);

@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(tiled_threads)
   });
 }
 
-constexpr int digits = 256;
+constexpr int log2_digits = 8, digits = 1 << log2_digits;
 
 /// The least digit so that no more than `chunk` have it or a higher one, and how many have;
 /// `digits` and 0 where too many have the highest. By a warp.
@@ -174,29 +174,46 @@ __device__ void find_digit(const int (&histogram)[digits], int& digit, int& take
   }
 }
 
-/// The least key so that no more than `chunk` of the list are from it up to below `end`: by the
-/// digits of the keys, the highest first. Called by the whole block.
-__device__ CoarseKey begin_of_chunk(const CoarseKey* keys, int count, CoarseKey end) {
-  constexpr int bits = 8;
-  static_assert(digits == 1 << bits);
+/// Calls visit(key) for all of the list, by the whole block, which reads some at once.
+template <class Visit>
+__device__ void for_list(const CoarseKey* keys, int count, Visit visit) {
+  constexpr int at_once = 4;
+  for (int i = threadIdx.x; i < count; i += at_once * threads) {
+    CoarseKey some[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) some[k] = i + k * threads < count ? keys[i + k * threads] : 0;
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (some[k]) visit(some[k]);
+  }
+}
+
+/// The least key so that no more than `chunk` of the list are from it up to below `end`; none is
+/// below `least`. The keys between are counted in equal parts, the highest of which has all above,
+/// too, then those of the highest part that has any, if they are too many. Called by the whole
+/// block.
+__device__ CoarseKey begin_of_chunk(const CoarseKey* keys, int count, CoarseKey least,
+                                    CoarseKey end) {
+  const CoarseKey above_scores = coarse_key(2, 0);
   __shared__ int histogram[digits];
   __shared__ int digit, taken;
-  CoarseKey prefix = 0;
-  for (int shift = 64 - bits;; shift -= bits) {
+  for (;;) {
+    const CoarseKey top = end > above_scores && least < above_scores ? above_scores : end;
+    const int shift = max(64 - __clzll(static_cast<long long>(top - 1 - least)) - log2_digits, 0);
     for (int i = threadIdx.x; i < digits; i += threads) histogram[i] = 0;
     __syncthreads();
-    for (int i = threadIdx.x; i < count; i += threads) {
-      const CoarseKey key = keys[i];
-      const bool has_prefix = shift + bits == 64 || key >> (shift + bits) == prefix;
-      if (key < end && has_prefix) atomicAdd(&histogram[key >> shift & (digits - 1)], 1);
-    }
+    for_list(keys, count, [&](CoarseKey key) {
+      if (key < least || key >= end) return;
+      atomicAdd(&histogram[min((key - least) >> shift, CoarseKey{digits - 1})], 1);
+    });
     __syncthreads();
     if (threadIdx.x < 32) find_digit(histogram, digit, taken);
     __syncthreads();
-    // Keys differ, so a single one ends it at the latest.
-    const CoarseKey begin = (prefix << bits) + digit;
-    if (digit == 0 || taken > 0) return begin << shift;
-    prefix = begin - 1;
+    // Keys differ, so a part of one ends it at the latest.
+    const CoarseKey begin = least + (static_cast<CoarseKey>(digit) << shift);
+    if (digit == 0 || taken > 0) return begin;
+    least = begin - (CoarseKey{1} << shift);
+    if (digit < digits) end = min(end, begin);
     __syncthreads();  // all have read what is overwritten
   }
 }
@@ -217,30 +234,29 @@ __global__ void __launch_bounds__(threads, 1)
   const CoarseCells cells = p.cells();
   const PoseWalk::Output to{b.candidates, b.candidate_count, nullptr};
   PoseWalk walk(p.choice, p.steps, p.level, has_shared_walk(p) ? sorted + chunk : lists.walk);
+  const CoarseKey least = *lists.least;
   CoarseKey end = ~CoarseKey{0};
   for (int left = count; left > 0;) {
-    const CoarseKey begin = left <= chunk ? 0 : begin_of_chunk(lists.keys, count, end);
+    const CoarseKey begin = left <= chunk ? 0 : begin_of_chunk(lists.keys, count, least, end);
     if (threadIdx.x == 0) sorted_count = 0;
     __syncthreads();
-    for (int i = threadIdx.x; i < count; i += threads)
-      if (const CoarseKey key = lists.keys[i]; key >= begin && key < end)
-        sorted[atomicAdd(&sorted_count, 1)] = key;
+    for_list(lists.keys, count, [&](CoarseKey key) {
+      if (key >= begin && key < end) sorted[atomicAdd(&sorted_count, 1)] = key;
+    });
     __syncthreads();
     sort_by_block(sorted, sorted_count, CoarseKey{0},
                   [](CoarseKey a, CoarseKey b) { return a > b; });
     for (int i = threadIdx.x; i < sorted_count; i += threads)
       candidates[i] = stage::SelectCandidates::candidate_of(sorted[i], cells, b.sources);
     __syncthreads();
-    bool goes_on = false;
-    if (threadIdx.x < 32)
-      goes_on = walk.go_on(
-          sorted_count, [&](int i) { return candidates[i]; }, to);
-    if (!__syncthreads_or(goes_on)) break;
+    if (!walk.go_on(
+            sorted_count, [&](int i) { return candidates[i]; }, to))
+      break;
     left -= sorted_count;
     end = begin;
     __syncthreads();  // all have read the count
   }
-  if (threadIdx.x < 32) walk.end({}, to);
+  walk.end({}, to);
   if (threadIdx.x == 0) *lists.count = 0;
   for (int i = threadIdx.x; i < tiles; i += threads) lists.of_tiles[i] = 0;
 }

@@ -53,6 +53,9 @@ struct TrackSettings {
   double growth = 0.1;          ///< and by which share it grows or shrinks; 0: no limit
   double update = 0.1;          ///< the weight of the matched patch when it is blended in, 0 to 1
   double update_score = 0.6;    ///< the least similarity (see Peak) for that
+  /// So many targets of all templates together are followed by filters; see
+  /// Tracker::most_targets().
+  int most_filters = std::numeric_limits<int>::max();
 
   bool operator==(const TrackSettings&) const = default;
   bool by_filter() const { return enabled && (by == FollowBy::filter || detections); }
@@ -152,6 +155,9 @@ class XCORR_API Follower {
 
   /// The stream has a gap before the next frame.
   void interrupt();
+
+  /// With filters: TrackSettings::most_filters, once there are so many targets.
+  std::optional<int> full() const;
 
   bool whole_frame_due() const;
   /// The places around which to search as well.

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include <xcorr/budget.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
@@ -61,7 +62,7 @@ struct FilterDetection {
 /// The filters of any number of targets. Not for use by several threads at once.
 class XCORR_API Tracker {
  public:
-  /// The filters stay on the device, a megabyte or so each. Frames in its memory are not copied.
+  /// The filters stay on the device, two megabytes or so each. Frames in its memory are not copied.
   /// Backends differ slightly, since sums are in single precision. Errors: out_of_memory,
   /// device_error.
   static Result<Tracker> create(const Device& device, const TrackerSettings& settings = {});
@@ -87,6 +88,10 @@ class XCORR_API Tracker {
 
   /// An estimate of how long a frame takes with so many targets: to locate them and to learn.
   double seconds(std::size_t targets) const;
+
+  /// With how many targets a frame keeps to the budget: by seconds(), and by the memory of their
+  /// filters.
+  int most_targets(const Budget& budget) const;
 
   /// Deletes the filters of all other targets.
   void keep_only(std::span<const std::uint64_t> targets);

@@ -35,10 +35,17 @@ struct PoseChoice {
   /// how many are near.
   XCORR_HD bool hides(const PoseSteps& steps, int level, const PoseCandidate& kept,
                       const PoseCandidate& one, int& crowd) const {
-    const std::int64_t distance = squared_distance(kept, one);
-    if (distance >= square_of(near)) return false;
-    return ++crowd >= share ||
-           (distance < square_of(next) && steps.adjoin(level, kept.pose, one.pose, turns, sizes));
+    if (!near_each_other(kept, one)) return false;
+    return ++crowd >= share || same(steps, level, kept, one);
+  }
+  XCORR_HD bool near_each_other(const PoseCandidate& a, const PoseCandidate& b) const {
+    return squared_distance(a, b) < square_of(near);
+  }
+  /// Whether two that are near each other stand for one.
+  XCORR_HD bool same(const PoseSteps& steps, int level, const PoseCandidate& a,
+                     const PoseCandidate& b) const {
+    return squared_distance(a, b) < square_of(next) &&
+           steps.adjoin(level, a.pose, b.pose, turns, sizes);
   }
   XCORR_HD bool apart(const PoseCandidate& a, const PoseCandidate& b) const {
     return squared_distance(a, b) >= square_of(far);

@@ -15,10 +15,6 @@ namespace {
 
 using follow::RatedDetection, follow::Targets, follow::Track, follow::TrackRules;
 
-/// How many peaks are looked for besides those of the targets, and down to which similarity.
-constexpr int further_peaks = 7, most_peaks = 1024;
-constexpr double floor = 0.3;
-
 /// Templates take up only what is closer than anything else in the window by this much.
 constexpr double margin_to_update = 0.1;
 
@@ -39,15 +35,14 @@ std::vector<Peak> distinct(std::span<const Peak> peaks, int min_distance) {
 
 TemplatePlace place_of(const Peak& peak) { return {peak.template_index, peak.x, peak.y, 0, peak}; }
 
-/// With more targets of a template, filters would take longer than the rest of a frame.
-constexpr int most_filters = 4;
-
 }  // namespace
 
 struct __attribute__((visibility("hidden"))) Follower::Impl {
   std::vector<std::vector<Peak>> by_thing(const std::vector<Peak>& peaks) const;
   void hand_over(std::span<const std::optional<std::size_t>> origins,
                  std::span<const std::uint32_t> now);
+  std::size_t followed() const;
+  TrackRules rules_of(const Targets& targets, std::size_t followed) const;
   void schedule();
   void end();
   void end(Targets& targets);
@@ -75,13 +70,6 @@ Follower& Follower::operator=(const Follower& other) {
 Follower& Follower::operator=(Follower&&) noexcept = default;
 Follower::~Follower() = default;
 
-FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match) {
-  if (tracking.detections) return FollowBy::filter;
-  if (tracking.by != FollowBy::automatic) return tracking.by;
-  return match.poses.any() || match.max_peaks > most_filters ? FollowBy::template_
-                                                             : FollowBy::filter;
-}
-
 Peak peak_of_detection(std::uint32_t kind, const Box& box, double confidence) {
   return {kind,
           box.x,
@@ -91,30 +79,6 @@ Peak peak_of_detection(std::uint32_t kind, const Box& box, double confidence) {
           confidence,
           confidence,
           {box.x + (box.width - 1) / 2, box.y + (box.height - 1) / 2, 0, 1, box.width, box.height}};
-}
-
-TrackerSettings filters_for(const MatchSettings& match) {
-  return {.turns = match.poses.angle_start != 0 || match.poses.angle_extent != 0};
-}
-
-const char* name_of(TrackState state) {
-  constexpr const char* names[] = {"none", "tentative", "tracked", "lost"};
-  return names[static_cast<int>(state)];
-}
-
-const char* name_of(TrackEvent event) {
-  constexpr const char* names[track_events] = {"entered", "left", "lost", "found", "dropped"};
-  return names[static_cast<int>(event)];
-}
-
-MatchSettings search_for_tracks(const MatchSettings& match) {
-  MatchSettings search = match;
-  search.max_peaks = std::min(match.max_peaks + further_peaks, most_peaks);
-  search.threshold = std::min(match.threshold, floor);
-  search.subpixel_threshold = match.threshold;  // what is less only tells how sure a detection is
-  search.min_confidence = -1;                   // that of tracks is another
-  search.approximate = true;                    // a target is expected to a pixel or so, no better
-  return search;
 }
 
 void Follower::configure(const TrackSettings& settings, const MatchSettings& match,
@@ -231,17 +195,33 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_thing(peaks);
+  std::size_t followed = impl_->followed();
   for (std::uint32_t i = 0; i < impl_->of_things.size(); ++i) {
-    if (impl_->rules.settings.detections)
-      impl_->of_things[i].update_by_detections(frame, sorted[i], rated_detections, impl_->rules,
-                                               impl_->last_id);
-    else if (impl_->rules.settings.by_filter())
-      impl_->of_things[i].update(frame, sorted[i], rated_detections, impl_->rules, impl_->last_id);
+    Targets& targets = impl_->of_things[i];
+    const TrackRules rules = impl_->rules_of(targets, followed);
+    followed -= targets.tracks().size();
+    if (rules.settings.detections)
+      targets.update_by_detections(frame, sorted[i], rated_detections, rules, impl_->last_id);
+    else if (rules.settings.by_filter())
+      targets.update(frame, sorted[i], rated_detections, rules, impl_->last_id);
     else
-      impl_->of_things[i].update(frame, sorted[i], impl_->rules, impl_->last_id);
-    impl_->note_events(impl_->of_things[i]);
+      targets.update(frame, sorted[i], rules, impl_->last_id);
+    followed += targets.tracks().size();
+    impl_->note_events(targets);
   }
   impl_->schedule();
+}
+
+std::optional<int> Follower::full() const {
+  const int most = impl_->rules.settings.most_filters;
+  if (!impl_->rules.settings.by_filter() || static_cast<int>(impl_->followed()) < most) return {};
+  return most;
+}
+
+std::size_t Follower::Impl::followed() const {
+  std::size_t count = 0;
+  for (const Targets& targets : of_things) count += targets.tracks().size();
+  return count;
 }
 
 bool Follower::whole_frame_due() const { return impl_->whole_frame_due; }
@@ -278,11 +258,21 @@ void Follower::Impl::note_events(const Targets& targets) {
 
 std::vector<TargetEvent> Follower::take_events() { return std::exchange(impl_->events, {}); }
 
+/// With filters: for what targets of other things leave of most_filters. `followed`: of all things.
+TrackRules Follower::Impl::rules_of(const Targets& targets, std::size_t followed) const {
+  TrackRules of_thing = rules;
+  if (!rules.settings.by_filter()) return of_thing;
+  const auto others = static_cast<int>(followed - targets.tracks().size());
+  of_thing.max_targets = std::clamp(rules.settings.most_filters - others, 0, rules.max_targets);
+  return of_thing;
+}
+
 /// A whole frame is due as soon as something is missing, and then at regular intervals.
 void Follower::Impl::schedule() {
+  const std::size_t all = followed();
   const bool was_incomplete =
-      std::exchange(incomplete, std::ranges::any_of(of_things, [this](const Targets& targets) {
-                      return !targets.complete(rules.max_targets);
+      std::exchange(incomplete, std::ranges::any_of(of_things, [&](const Targets& targets) {
+                      return !targets.complete(rules_of(targets, all).max_targets);
                     }));
   // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
   // changed.

@@ -2,6 +2,9 @@
 #include "tracking/filters/filter_store.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
 
 #include "select/select.hpp"
 
@@ -10,7 +13,15 @@ namespace {
 
 constexpr std::size_t spectrum_bytes = tracker::spectrum_floats * sizeof(float);
 constexpr std::size_t filter_bytes = 2 * spectrum_bytes;
+constexpr std::size_t samples_bytes = tracker::samples_kept * spectrum_bytes;
 constexpr std::size_t prior_bytes = tracker::cells * sizeof(float);
+
+/// Of a filter: its shape, what it has learnt from, itself, itself as it was first, histograms.
+constexpr std::size_t parts_bytes[] = {sizeof(tracker::FilterShape), samples_bytes, filter_bytes,
+                                       filter_bytes, sizeof(tracker::ColorHistograms)};
+
+/// There is room for at most so many more filters than were asked for.
+constexpr int most_spare = 64;
 
 /// A block of that size with what is in another one.
 Result<Block> enlarged(const Device& device, const Block& block, std::size_t bytes) {
@@ -47,23 +58,24 @@ Status FilterStore::provide_asking(int windows) {
                             filter_response_->workspace_bytes({windows, count_}, device_));
 }
 
+std::size_t FilterStore::bytes_of_one() {
+  return std::accumulate(std::begin(parts_bytes), std::end(parts_bytes), std::size_t{0});
+}
+
 Status FilterStore::provide(int asked) {
   if (asked <= count_) return {};
-  const int count = std::max(asked, 2 * count_);
-  constexpr int held = 5;
-  Block larger[held];
-  Block* const blocks[held] = {&shapes_, &samples_, &filters_, &kept_, &histograms_};
-  constexpr std::size_t bytes[held] = {sizeof(tracker::FilterShape),
-                                       tracker::samples_kept * spectrum_bytes, filter_bytes,
-                                       filter_bytes, sizeof(tracker::ColorHistograms)};
-  for (int i = 0; i < held; ++i) {
-    auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
+  const int count = std::max(asked, count_ + std::min(count_, most_spare));
+  Block larger[std::size(parts_bytes)];
+  Block* const blocks[] = {&shapes_, &samples_, &filters_, &kept_, &histograms_};
+  static_assert(std::size(blocks) == std::size(parts_bytes));
+  for (std::size_t i = 0; i < std::size(blocks); ++i) {
+    auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * parts_bytes[i]);
     if (!made.ok()) return made.status();
     larger[i] = std::move(made.value());
   }
   // Copies out of the smaller ones may still be under way.
   if (Status s = runtime(device_.backend).wait({}); !s.ok()) return s;
-  for (int i = 0; i < held; ++i) *blocks[i] = std::move(larger[i]);
+  for (std::size_t i = 0; i < std::size(blocks); ++i) *blocks[i] = std::move(larger[i]);
   count_ = count;
   return {};
 }

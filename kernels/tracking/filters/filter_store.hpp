@@ -12,6 +12,8 @@ namespace xcorr {
 class FilterStore {
  public:
   static Result<FilterStore> make(const Device& device);
+  /// What a filter takes.
+  static std::size_t bytes_of_one();
 
   /// Memory for the filters below `count`. An error changes none.
   Status provide(int count);

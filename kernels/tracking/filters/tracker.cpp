@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <xcorr/exceptions.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -163,6 +165,14 @@ double Tracker::seconds(std::size_t targets) const {
   constexpr double products = 3e7;  // of f32, for a target
   return static_cast<double>(targets) * products /
          speed_of(impl_->device, ElementType::f32).products;
+}
+
+int Tracker::most_targets(const Budget& budget) const {
+  double most = std::numeric_limits<int>::max();
+  if (budget.max_work > 0) most = std::min(most, budget.max_work / seconds(1));
+  if (budget.max_memory > 0)
+    most = std::min(most, static_cast<double>(budget.max_memory) / FilterStore::bytes_of_one());
+  return static_cast<int>(most);
 }
 
 void Tracker::keep_only(std::span<const std::uint64_t> targets) {

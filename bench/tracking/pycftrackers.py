@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The correlation filters of pyCFTrackers (github.com/fengyang95), where a checkout of it is on PYTHONPATH.
+
+It is of 2019, and so it is to be NumPy 1.23, SciPy 1.10 and OpenCV 4.8 or older. Its only compiled part, which has
+gradients, is built beside its sources at first use, by g++ and the headers of Python. What it imports and does not need
+for these trackers is stood in for.
+"""
+import importlib
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import sysconfig
+import types
+from unittest import mock
+
+import numpy as np
+
+from .peer import Peer
+from .sequences import Unusable
+
+# Its module, class and configuration, if it wants one.
+TRACKERS = {
+    'eco_hc': ('cftracker.eco', 'ECO', 'lib.eco.config.otb_hc_config', 'OTBHCConfig'),
+    'strcf': ('cftracker.strcf', 'STRCF', 'cftracker.config.strdcf_hc_config', 'STRDCFHCConfig'),
+    'staple': ('cftracker.staple', 'Staple', 'cftracker.config.staple_config', 'StapleConfig'),
+}
+VERSION = 'pyCFTrackers'
+# Of features that are not used here, and plots.
+UNUSED = ('mxnet', 'mxnet.gluon', 'mxnet.gluon.model_zoo', 'mxnet.gluon.nn', 'matplotlib', 'matplotlib.pyplot')
+
+
+def build_gradients(sources):
+    """As a module for this Python."""
+    built = sources / f'_gradient{sysconfig.get_config_var("EXT_SUFFIX")}'
+    if not built.exists():
+        subprocess.run(['g++', '-O2', '-w', '-shared', '-fPIC', f'-I{sysconfig.get_path("include")}',
+                        f'-I{np.get_include()}', sources / '_gradient.cpp', sources / 'gradient.cpp', '-o', built],
+                       check=True)
+
+
+def prepare():
+    """What its modules import and ask for."""
+    found = importlib.util.find_spec('cftracker')
+    if not found:
+        raise Unusable('--peer: pyCFTrackers is not on PYTHONPATH')
+    build_gradients(pathlib.Path(found.origin).parents[1] / 'lib/eco/features')
+    for name in UNUSED:
+        sys.modules.setdefault(name, mock.MagicMock())
+    # It would compute on its author's third GPU.
+    on_cpu = types.SimpleNamespace(use_gpu=False, gpu_id=0)
+    sys.modules['lib.eco.config.gpu_config'] = types.SimpleNamespace(gpu_config=on_cpu)
+
+
+def tracker(name):
+    """One of TRACKERS."""
+    prepare()
+    module, kind, settings, config = TRACKERS[name]
+    try:
+        make = getattr(importlib.import_module(module), kind)
+        config = getattr(importlib.import_module(settings), config)
+    except ImportError as why:
+        raise Unusable(f'--peer={name}: {why}') from None
+    return Peer(name, lambda: make(config=config()), VERSION)
