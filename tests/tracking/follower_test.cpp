@@ -326,6 +326,24 @@ TEST_F(FollowerTest, FiltersFollowSoManyOfAllTemplates) {
   }
 }
 
+/// Its filter is kept, so that it is known again.
+TEST_F(FollowerTest, WhatHasLeftTakesNoOthersFilter) {
+  settings_.by = FollowBy::filter;
+  settings_.most_filters = 2;
+  start(2, 2);
+  see({peak(0, 1860, 100)});
+  for (int x = 1875; x <= 1995; x += 15) {
+    const TargetBox place{1, {1.0 * x, 100, 20, 10}};
+    const FilterDetection seen{.box = place.box, .response = 0.9, .psr = 40};
+    follower_.update(++frame_, {}, std::span(&place, 1), std::span(&seen, 1));
+  }
+  see({});
+  ASSERT_TRUE(follower_.targets().empty());
+  ASSERT_EQ(follower_.ids(), std::vector<std::uint64_t>{1});
+  see({peak(1, 300, 100), peak(1, 400, 100)});
+  EXPECT_EQ(follower_.targets().size(), 2);
+}
+
 TEST_F(FollowerTest, SwitchedOffItForgetsAndUsesNoIdAgain) {
   start(1);
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});
