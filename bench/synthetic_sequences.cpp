@@ -84,8 +84,10 @@ int main(int count, char** arguments) {
     write(sequence, folder / sequence.name);
   };
   for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(std::atoi(rest[1])); ++seed) {
-    if (!trials) add(bench::photographed_sequence(photographs, seed));
-    for (const bench::Trial trial : bench::all_trials)
-      if (trials) add(bench::photographed_trial(photographs, seed, trial));
+    if (trials)
+      for (const bench::Trial trial : bench::all_trials)
+        add(bench::photographed_trial(photographs, seed, trial));
+    else
+      add(bench::photographed_sequence(photographs, seed));
   }
 }

@@ -191,10 +191,28 @@ class Program(unittest.TestCase):
             self.assertGreater(float(rows[tracker, sequence]['iou']), 0.5 if tracker in ('cudaxcorr', 'KCF') else 0)
         self.assertGreater(len(rows), 2)
 
+    def test_means_by_what_is_hard(self):
+        path = self.made / 'results.csv'
+        path.write_text('# of two\ntracker,sequence,auc,precision,lost,wrong\na,otb_car1,0.5,1,0.2,0.1\n'
+                        'a,none_such,1,1,0,0\na,otb_deer,0.3,0,0.4,0.3\n', encoding='utf-8')
+        done = self.run_it(f'--results={path}')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        known = attributes.read()
+        self.assertEqual([known[name]['small'] for name in ('otb_car1', 'otb_deer')], [True, False])
+        self.assertRegex(done.stdout, r'(?m)^a +1 small +0\.500 1\.000  20\.0   10\.0$')
+        both = [name for name in attributes.NAMES if all(known[one].get(name) for one in ('otb_car1', 'otb_deer'))]
+        self.assertTrue(both)
+        for name in both:
+            self.assertRegex(done.stdout, rf'(?m)^a +2 {name} +0\.400 0\.500  30\.0   20\.0$')
+
     def test_errors_are_told(self):
         for said, *arguments in [('no property "none-such"', '--element=none-such=1', self.made / 'moves-pieces'),
                                  ('0 files of ground truth', FOLDER), ('say which sequences', ),
-                                 ('which sequences', '--made=x', FOLDER), ("'/none/such'", '--made=/none/such')]:
+                                 ('which sequences', '--made=x', FOLDER),
+                                 ('which sequences', '--results=x', FOLDER),
+                                 ('no results of tracks.py', f'--results={FOLDER / "tracking/attributes.csv"}'),
+                                 ('--peer: ', '--peer=eco_hc', self.made / 'moves-pieces'),
+                                 ("'/none/such'", '--made=/none/such')]:
             done = self.run_it(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(said, done.stderr)
@@ -253,7 +271,7 @@ if __name__ == '__main__':
     try:
         import numpy as np
         import calibrate
-        from tracking import element, measures, sequences
+        from tracking import attributes, element, measures, sequences
     except (ImportError, ValueError) as why:  # the latter: gi has no such version
         print(f'nothing was tested: {why}')
         sys.exit(77)

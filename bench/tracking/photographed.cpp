@@ -113,17 +113,8 @@ Grey bent(const Grey& texture, double pixels, double phase) {
 }
 
 const char* name_of(Trial trial) {
-  switch (trial) {
-    case Trial::passed:
-      return "passed";
-    case Trial::small:
-      return "small";
-    case Trial::stays:
-      return "stays";
-    case Trial::leans:
-      return "leans";
-  }
-  return "";
+  constexpr const char* names[] = {"passed", "small", "stays", "leans"};
+  return names[static_cast<int>(trial)];
 }
 
 constexpr int small_side = 10, stands = frames / 3;

@@ -248,7 +248,6 @@ ELEMENT_TEST(targets_are_counted) {
   assert_text(events, "entered 1 lost 1 found 1 lost 1 dropped 1 entered 2 left 2 ");
 }
 
-/// A target as large as the frame, and a tiny one.
 ELEMENT_TEST(filters_keep_to_the_budget) {
   const World world;
   const Gray image = world.frame({{20, 20}, {120, 20}, {220, 20}, {20, 120}, {120, 120}});
@@ -264,6 +263,7 @@ ELEMENT_TEST(filters_keep_to_the_budget) {
   assert_equals_int(finder.find(image).peaks.size(), 5);
 }
 
+/// A target as large as the frame, and a tiny one.
 ELEMENT_TEST(targets_of_extreme_sizes) {
   const World world;
   const std::string all = save(world.background, "all.png");
