@@ -81,22 +81,21 @@ struct Sums {
   }
 };
 
-/// Those of shifts below each other, without a mask.
-template <class T>
+/// Those of shifts below each other, of floats without a mask.
 struct RunSums {
-  Sums<T> of[run];
+  Sums<float> of[run];
 
   /// \param region  its pixel at the first shift, which has `last` rows below it
-  __device__ void add(const Staged<T>* region, int side, int last, const Staged<T>* window_pixels,
+  __device__ void add(const double* region, int side, int last, const double* window_pixels,
                       int window) {
     // What the shifts past the last one would read below the region is not used.
     const auto row = [=](int y) { return region + min(y, last) * side; };
     for (int y = 0; y < window + run - 1; ++y) {
-      SumOf<T> sum = 0, squares = 0;
+      double sum = 0, squares = 0;
       for (int x = 0; x < window; ++x) {
-        const Staged<T> pixel = row(y)[x];
+        const double pixel = row(y)[x];
         sum += pixel;
-        squares += product_of<T>(pixel, pixel);
+        squares += pixel * pixel;
       }
 #pragma unroll
       for (int k = 0; k < run; ++k) {
@@ -106,7 +105,7 @@ struct RunSums {
       }
     }
     for (int x = 0; x < window; ++x) {
-      Staged<T> pixels[run];  // of the column, each where it stays until no shift needs it
+      double pixels[run];  // of the column, each where it stays until no shift needs it
 #pragma unroll
       for (int k = 0; k < run - 1; ++k) pixels[k] = row(k)[x];
       for (int first = 0; first < window; first += run) {
@@ -115,10 +114,9 @@ struct RunSums {
           const int y = first + i;
           if (y >= window) break;
           pixels[(i + run - 1) % run] = row(y + run - 1)[x];
-          const Staged<T> pixel = window_pixels[y * window + x];
+          const double pixel = window_pixels[y * window + x];
 #pragma unroll
-          for (int k = 0; k < run; ++k)
-            of[k].product += product_of<T>(pixels[(i + k) % run], pixel);
+          for (int k = 0; k < run; ++k) of[k].product += pixels[(i + k) % run] * pixel;
         }
       }
     }
@@ -172,18 +170,22 @@ __global__ void __launch_bounds__(threads, 2)
       }
       scores[shift] = score;
     };
-    const bool in_runs = staged && std::is_floating_point_v<T> && !p.masked;
+    constexpr bool may_run = staged && std::is_floating_point_v<T>;
+    const bool in_runs = may_run && !p.masked;
     const int at_once = in_runs ? run : 1;
     for (int task = threadIdx.x; task < ceil_div(p.shifts(), at_once) * p.shifts();
          task += threads) {
       const int x = task % p.shifts(), y = task / p.shifts() * at_once;
-      if (in_runs) {
-        RunSums<T> sums;
-        sums.add(region + y * layout.side + x, layout.side, layout.side - 1 - y, windows, p.window);
+      if constexpr (may_run) {
+        if (in_runs) {
+          RunSums sums;
+          sums.add(region + y * layout.side + x, layout.side, layout.side - 1 - y, windows,
+                   p.window);
 #pragma unroll
-        for (int k = 0; k < run; ++k)
-          if (y + k < p.shifts()) take(x, y + k, sums.of[k]);
-        continue;
+          for (int k = 0; k < run; ++k)
+            if (y + k < p.shifts()) take(x, y + k, sums.of[k]);
+          continue;
+        }
       }
       Sums<T> sums;
       for (int j = 0; j < p.window && places.contains(x, y); ++j)

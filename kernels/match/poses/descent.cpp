@@ -12,8 +12,7 @@
 namespace xcorr {
 namespace {
 
-/// Candidates of the top level, of which there are several at a place, twice as many as are counted
-/// from then on.
+/// Candidates of the top level. Of poses anywhere there are several at a place: twice as many.
 int most_candidates(int max_peaks) { return 14 + 4 * max_peaks; }
 /// At each level half as many are left, but not fewer than that.
 int fewest_candidates(int max_peaks) { return 4 + 2 * max_peaks; }
@@ -130,10 +129,12 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   found_at_top_ = top.results();
   const int images = static_cast<int>(top.slots().size());
   int listed = grid.top() > 0 ? 2 * most_ : most_;
-  const PoseChoice first = choice_at(templ, settings, grid.top(), listed);
-  select_candidates_.problem = {frames[grid.top()], images, grid.steps(), grid.top(), first};
+  first_choice_ = choice_at(templ, settings, grid.top(), listed);
+  first_choice_near_ = choice_at(templ, settings, grid.top(), most_);
+  select_candidates_.problem = {frames[grid.top()], images, grid.steps(), grid.top(),
+                                first_choice_};
   collect_candidates_.problem = {
-      minimum, images, top.settings().max_peaks, grid.steps(), grid.top(), first, polarity};
+      minimum, images, top.settings().max_peaks, grid.steps(), grid.top(), first_choice_, polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
     const PoseSteps steps = templ.steps_below(level);

@@ -68,9 +68,11 @@ class PoseDescent {
 
   /// Enqueues all of it, behind the top's search. The template is the one of make().
   /// \param pixels  of the frame, where the pyramid is of edges
-  /// \param ridges  whether poses on the template's ridges are tried, which lie far from each other
+  /// \param near  whether the top's search is of poses near each other, as a target's: then the
+  ///              first list is half as long, and none on the template's ridges is tried, which lie
+  ///              far from each other
   Status enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                 const Rows& pixels, double threshold, bool ridges, Stream stream);
+                 const Rows& pixels, double threshold, bool near, Stream stream);
 
   /// Call after waiting for the stream.
   std::vector<End> ends() const;
@@ -114,14 +116,14 @@ class PoseDescent {
                                                      const PoseTemplate& templ,
                                                      const Tables& tables, const List& list) const;
   /// The first list.
-  Status enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream);
+  Status enqueue_collection(const PoseTemplate& templ, double threshold, bool near, Stream stream);
   /// The second look at what was found.
   Status enqueue_confirmation(const PoseTemplate& templ, const PyramidLevel& frame, Stream stream);
   /// What comes of the last list's candidates.
   Status enqueue_refinement(const PoseTemplate& templ, const PyramidLevel& frame,
                             const Rows& pixels, Stream stream);
   Status enqueue_choices(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                         double threshold, bool ridges, Stream stream);
+                         double threshold, bool near, Stream stream);
   std::size_t result_bytes() const;
   Results results_in(const Block& block) const;
 
@@ -129,6 +131,7 @@ class PoseDescent {
   /// One of the two makes the first list: of a coarse search of the top level, or of its peaks.
   Step<stage::SelectCandidates> select_candidates_;
   Step<stage::CollectCandidates> collect_candidates_;
+  PoseChoice first_choice_, first_choice_near_;  ///< of poses anywhere, and near each other
   /// From the level below the top to level 0, where there are several.
   std::vector<Step<stage::LocalRescore>> local_rescores_;
   std::vector<Step<stage::PruneCandidates>> prunings_;

@@ -45,17 +45,19 @@ stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLev
           found_.as<RescoredPlace>()};
 }
 
-Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream) {
-  const double least = least_similarity(templ, threshold, templ.grid().top());
+Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double threshold, bool near,
+                                       Stream stream) {
+  PoseChoice choice = near ? first_choice_near_ : first_choice_;
+  choice.least = least_similarity(templ, threshold, templ.grid().top());
   const auto& [peaks, peak_counts, best, searched] = found_at_top_;
   const auto* sources = sources_.as<stage::CollectCandidates::Source>();
   if (best) {
-    select_candidates_.problem.choice.least = least;
+    select_candidates_.problem.choice = choice;
     stage::SelectCandidates::Buffers listed{
         {}, best, searched, sources, lists_[0].candidates, lists_[0].count};
     return select_candidates_.launch(device_, listed, stream);
   }
-  collect_candidates_.problem.choice.least = least;
+  collect_candidates_.problem.choice = choice;
   stage::CollectCandidates::Buffers collected{{},
                                               peaks,
                                               peak_counts,
@@ -70,13 +72,16 @@ Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double thresho
 
 Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
                                     std::span<const PyramidLevel> pyramid, double threshold,
-                                    bool ridges, Stream stream) {
-  if (Status s = enqueue_collection(templ, threshold, stream); !s.ok()) return s;
+                                    bool near, Stream stream) {
+  if (Status s = enqueue_collection(templ, threshold, near, stream); !s.ok()) return s;
+  if (!prunings_.empty())
+    local_rescores_[0].problem.count = prunings_[0].problem.count =
+        (near ? first_choice_near_ : first_choice_).most;
   for (std::size_t i = 0; i < prunings_.size(); ++i) {
     const int level = prunings_[i].problem.level;
     const PyramidLevel& frame = pyramid[level];
     local_rescores_[i].problem.steps.ridge = prunings_[i].problem.steps.ridge =
-        ridges ? templ.steps_below(level).ridge : PoseRidge{};
+        near ? PoseRidge{} : templ.steps_below(level).ridge;
     local_rescores_[i].problem.pitch = frame.rows.pitch;
     local_rescores_[i].problem.plane = frame.rows.plane;
     stage::LocalRescore::Buffers rescored =
@@ -139,10 +144,10 @@ Status PoseDescent::enqueue_confirmation(const PoseTemplate& templ, const Pyrami
 }
 
 Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
-                            const Rows& pixels, double threshold, bool ridges, Stream stream) {
+                            const Rows& pixels, double threshold, bool near, Stream stream) {
   if (templ.is_live())
     if (Status s = set_template(templ, stream); !s.ok()) return s;
-  if (Status s = enqueue_choices(templ, pyramid, threshold, ridges, stream); !s.ok()) return s;
+  if (Status s = enqueue_choices(templ, pyramid, threshold, near, stream); !s.ok()) return s;
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);
   if (Status s = enqueue_refinement(templ, frame, pixels, stream); !s.ok()) return s;

@@ -321,7 +321,7 @@ Status PosePlan::enqueue_search(Stream stream) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
     if (Status s = search.top.enqueue(top.rows, stream); !s.ok()) return s;
     if (Status s = search.descent.enqueue(search.templ, pyramid_, pixels_, settings_.threshold,
-                                          !settings_.poses.vicinity, stream);
+                                          settings_.poses.vicinity.has_value(), stream);
         !s.ok())
       return s;
   }
