@@ -46,6 +46,33 @@ TEST_F(LeavingTest, WhatIsSurelyBeyondTheEdgeHasLeft) {
   EXPECT_TRUE(tracker_.tracks().empty());
 }
 
+/// Its filter sees it there, but what is not in view is neither said nor learnt.
+TEST_F(LeavingTest, WhatIsOverTheEdgeByHalfIsFollowedUnseenAndComesBack) {
+  see({peak(600, 50)}, {});
+  for (int i = 1; i <= 9; ++i) see({}, {rated_detection(600 + 3 * i, 50)});
+  for (int i = 0; i < 20; ++i) {
+    see({}, {rated_detection(634, 50)});  // 6 of 20 columns are in view
+    ASSERT_EQ(tracker_.tracks().size(), 1);
+    EXPECT_TRUE(track().target.lost);
+    EXPECT_EQ(track().target.state, TrackState::tracked);
+    EXPECT_TRUE(tracker_.training_samples().empty());
+    EXPECT_TRUE(tracker_.events().empty());
+  }
+  see({}, {rated_detection(628, 50)});
+  EXPECT_FALSE(track().target.lost);
+  EXPECT_EQ(track().target.id, 1);
+  see({}, {rated_detection(637, 50)});  // 3 of 20
+  EXPECT_TRUE(track().target.lost);
+  EXPECT_FALSE(track().seen());
+}
+
+/// A place over the edge confirms nothing.
+TEST_F(LeavingTest, WhatBeginsOverTheEdgeIsNoTarget) {
+  see({peak(615, 50)}, {});
+  see({}, {rated_detection(632, 50)});
+  EXPECT_TRUE(tracker_.tracks().empty());
+}
+
 TEST_F(LeavingTest, WhatHasLeftComesBackAsANewTargetWithItsFilter) {
   leave();
   EXPECT_EQ(tracker_.ids(), std::vector<std::uint64_t>{1});

@@ -16,4 +16,7 @@ Box box_of(const Peak& peak);
 /// The intersection over union, 0 to 1.
 double overlap(const Box& a, const Box& b);
 
+/// How much of the box lies in the area, 0 to 1.
+double share_in(const Box& box, const Rect& area);
+
 }  // namespace xcorr::follow

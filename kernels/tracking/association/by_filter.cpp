@@ -44,6 +44,9 @@ constexpr std::size_t peaks_to_try = 4;
 /// that was small from the first may have this share of its first size.
 constexpr double least_side = 10, least_share_of_size = 0.5;
 
+/// A target is followed over an edge as long as this share of it is in view: it may turn back.
+constexpr double least_share_in_view = 0.3;
+
 /// Of a peak whose pose counts, as the template lies in it.
 TurnedBox turned_box_of(const Peak& peak) {
   const Pose& pose = peak.pose;
@@ -253,12 +256,16 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
     const double share =
         is_expected(*rated_detection, *track, frame) ? least_share : least_share_to_find;
     const bool recognised = track->entered() && is_recognised(*rated_detection, *track);
+    const bool beyond = !has_middle_in(rated_detection->box, rules.area);
+    const bool may_be_beyond =
+        track->entered() && share_in(rated_detection->box, rules.area) >= least_share_in_view;
     if ((rated_detection->response < share * track->trace.usual && !recognised) ||
-        !is_large_enough(rated_detection->box, *track) ||
-        !has_middle_in(rated_detection->box, rules.area) || is_taken(*track, rated_detection->box))
+        !is_large_enough(rated_detection->box, *track) || (beyond && !may_be_beyond) ||
+        is_taken(*track, rated_detection->box))
       continue;
     const auto [sure, resemblance] = judge(*rated_detection, *track, rules, recognised);
     track->resemblance = resemblance;
+    track->beyond = beyond;
     take_detection(*track, peak_of(*rated_detection, *track), sure, frame, rules);
     if (track->seen()) track->last = track->shadow = {rated_detection->box, rated_detection->angle};
   }
@@ -330,8 +337,10 @@ std::vector<TargetBox> Targets::training_samples() const {
   std::vector<TargetBox> training_samples;
   for (const Track& track : tracks_) {
     const bool first = track.trace.detections == 1;
-    if (track.seen() && (first || (track.trace.sure >= sure_to_learn &&
-                                   track.trace.detections % detections_to_learn == 0)))
+    // Of what is beyond the edge most would be learnt from pixels that nothing shows.
+    if (track.seen() && !track.beyond &&
+        (first ||
+         (track.trace.sure >= sure_to_learn && track.trace.detections % detections_to_learn == 0)))
       training_samples.push_back({track.filter, track.last.box, track.last.angle});
   }
   return training_samples;

@@ -40,7 +40,7 @@ void Targets::drop_ended(std::uint64_t frame, const TrackRules& rules) {
            over(place.y, velocity.y, track.target.peak.height, y, height);
   };
   std::erase_if(tracks_, [&](const Track& track) {
-    if (!track.target.lost) return false;
+    if (track.seen()) return false;
     if (!track.sought && !track.entered()) return true;
     // What was lost elsewhere may have turned back long before.
     const bool may_leave = !track.sought || (by_filter && crossed_edge(track) && !track.candidate &&

@@ -39,6 +39,7 @@ struct Track {
   bool candidate_nearby = false;  ///< the candidate is there
   double template_width = 1;
   double resemblance = 1;  ///< of the last detection
+  bool beyond = false;     ///< its middle is beyond the edge: the target is followed unseen
   double most = 1;      ///< that its confidence may be, by how sure the template was of it at first
   int unconfirmed = 0;  ///< frames with detections since one was this target's
 
