@@ -46,10 +46,14 @@ stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLev
 }
 
 Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream) {
-  const double least = least_similarity(templ, threshold, templ.grid().top());
+  double least = least_similarity(templ, threshold, templ.grid().top());
   const auto& [peaks, peak_counts, best, searched] = found_at_top_;
   const auto* sources = sources_.as<stage::CollectCandidates::Source>();
   if (best) {
+    // On edges a coarse search tells how unlike chance a place is, not how much of the template
+    // is there: any at which something agrees.
+    constexpr double agrees = 1e-6;
+    if (templ.edges(0).made) least = agrees;
     select_candidates_.problem.choice.least = least;
     stage::SelectCandidates::Buffers listed{
         {}, best, searched, sources, lists_[0].candidates, lists_[0].count};
