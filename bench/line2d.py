@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Parts at any angle, partly hidden, found on edges by xcorr and by LINE-2D, each on one core.
 
-    line2d.py [CHECKOUT] [--parts=180] [--hidden 0.3 0.5 0.6] [--levels 1 2] [--csv=FILE]
+    line2d.py [CHECKOUT] [--parts=180] [--first=0] [--hidden 0.3 0.5 0.6] [--levels 1 2] [--threshold=0.3] [--csv=FILE]
 
 CHECKOUT is a clone of github.com/meiqua/shape_based_matching. It is built with g++ and OpenCV (libopencv-dev) into a
 temporary folder, without OpenMP and for AVX2, since its code for AVX-512 does not compile. Both search the same scenes
 (posing/scenes.py), LINE-2D with a template for each degree, and keep the best three places that are apart. It takes
 gradients from a contrast on that users choose for their images, so there is a row for each of two. `ms` is CPU time of
 a search, without what is made of the template. --levels adds rows of xcorr with so many pyramid levels, which show what
-its first pass misses; without CHECKOUT xcorr is alone.
+its first pass misses; without CHECKOUT xcorr is alone. --first is the number of the first scene: others than those on
+which something was chosen.
 """
 import argparse
 import csv
@@ -30,7 +31,7 @@ from posing import images, scenes
 from posing.judge import Judge
 
 SIDE, A_FRAME = 128, 3
-THRESHOLD, SIMILARITY = 0.3, 60  # low enough for what is least seen
+THRESHOLD, SIMILARITY = 0.3, 60
 CONTRASTS = (30, 60), (10, 20)  # of gradients in frames and templates by Sobel's operator: its own, and lower ones
 COLUMNS = ('part', 'program', 'parts', 'found', 'false', 'place_median', 'place_95', 'angle_median', 'angle_95', 'ms')
 FEATURES = 128  # as its own example of angles has it
@@ -86,9 +87,9 @@ class Line2d:
 
 
 class Ours:
-    def __init__(self, levels=AUTOMATIC):
+    def __init__(self, levels=AUTOMATIC, threshold=THRESHOLD):
         self.name = 'xcorr' if levels == AUTOMATIC else f'xcorr, pyramid_levels={levels}'
-        self.settings = xcorr.Settings(match_on='edges', threshold=THRESHOLD, max_peaks=A_FRAME,
+        self.settings = xcorr.Settings(match_on='edges', threshold=threshold, max_peaks=A_FRAME,
                                        poses=xcorr.Poses(angle_extent=360, pyramid_levels=levels))
 
     def prepare(self, scene):
@@ -104,11 +105,11 @@ class Ours:
         """It goes with its last reference."""
 
 
-def rows_of(kind, programs, photographs, parts):
+def rows_of(kind, programs, photographs, numbers):
     """The programs search each scene by turns."""
     judges, times = [Judge() for _ in programs], [[] for _ in programs]
-    for seed in range(-(-parts // A_FRAME)):
-        scene = scenes.scene(seed, photographs, kind, parts=A_FRAME)
+    for number in numbers:
+        scene = scenes.scene(number, photographs, kind, parts=A_FRAME)
         for program, judge, taken in zip(programs, judges, times):
             prepared = program.prepare(scene)
             begin = time.process_time()
@@ -126,15 +127,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('checkout', type=pathlib.Path, nargs='?')
     parser.add_argument('--parts', type=int, default=180, metavar='N', help='at least so many a row')
+    parser.add_argument('--first', type=int, default=0, metavar='N', help='scene')
     parser.add_argument('--hidden', type=float, nargs='+', default=(0.3, 0.5, 0.6), metavar='SHARE', help='a row each')
     parser.add_argument('--levels', type=int, nargs='+', default=(), metavar='N', help='a row each of xcorr')
+    parser.add_argument('--threshold', type=float, default=THRESHOLD, help='of xcorr')
     parser.add_argument('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
     options = parser.parse_args()
     given = [argument for argument in sys.argv[1:] if argument != str(options.checkout)]
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     photographs = list(images.photographs().values())
     with tempfile.TemporaryDirectory() as folder, open(options.csv, 'w', encoding='utf-8') as file:
-        programs = [Ours(), *map(Ours, options.levels)]
+        programs = [Ours(levels, options.threshold) for levels in (AUTOMATIC, *options.levels)]
         if options.checkout:
             functions = built(options.checkout, folder)
             programs += [Line2d(functions, contrast) for contrast in CONTRASTS]
@@ -142,8 +145,9 @@ def main():
         table = csv.writer(file, lineterminator='\n')
         table.writerow(COLUMNS)
         print(*COLUMNS, sep='  ')
+        numbers = range(options.first, options.first + -(-options.parts // A_FRAME))
         for hidden in options.hidden:
-            for row in rows_of(scenes.Kind(SIDE, hidden=hidden), programs, photographs, options.parts):
+            for row in rows_of(scenes.Kind(SIDE, hidden=hidden), programs, photographs, numbers):
                 table.writerow(row)
                 file.flush()
                 print(*row, sep='  ', flush=True)

@@ -182,8 +182,7 @@ Status TemplateGroup::coarse_search(const MatchFrame& frame, const MatchScratch&
                                     const MatchResults& results, SideStream& side, Stream stream) {
   const stage::CoarseSearch::Problem problem = problem_.coarse_searching(first_image_);
   if (cells_) {
-    if (stage::FusedCoarseSearch::needs_window_sums(problem))
-      if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
+    if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
     stage::FusedCoarseSearch::Buffers buffers{{{scratch.workspace.data(), stream}},
                                               left(frame).data,
                                               operands(),

@@ -43,6 +43,21 @@ class Outlines {
   std::vector<Shape> shapes_;
 };
 
+/// Squares of random brightness, turned by another angle in each piece of the plane.
+double tiles(double x, double y) {
+  const auto whole = [](double value) { return static_cast<int>(std::floor(value)); };
+  const auto random = [](int a, int b, int c) {
+    std::minstd_rand made(static_cast<unsigned>(1 + 7919 * (a + 500) + 104729 * (b + 500) + c));
+    made.discard(3);
+    return made() / 2147483647.0;
+  };
+  const int column = whole(x / 40), row = whole(y / 40);
+  const double angle = random(column, row, 0) * std::numbers::pi / 2;
+  const double u = std::cos(angle) * x - std::sin(angle) * y,
+               v = std::sin(angle) * x + std::cos(angle) * y;
+  return 30 + 200 * random(whole(u / 8), whole(v / 8), 1 + 31 * (column + 50) + row);
+}
+
 MatchSettings on_edges(int max_peaks, double threshold) {
   MatchSettings settings = all_round(max_peaks);
   settings.match_on = MatchOn::edges;
@@ -96,6 +111,19 @@ TEST_P(EdgePosesTest, PartlyHidden) {
   const auto peaks = match(scene.frame(size), pattern, on_edges(3, 0.35));
   expect_parts(peaks, scene, 0.25, 0.4, 0.4);
   for (const Peak& peak : peaks) EXPECT_LT(peak.score, 0.8);
+}
+
+/// The frame is full of edges, and those that are left of the part are few: where the coarse search
+/// is, many places have as many that agree, but more that do not.
+TEST_P(EdgePosesTest, PartlyHiddenInAFrameFullOfEdges) {
+  const Outlines plain(5, 32, 9);
+  scene.inside = plain;
+  const Bytes pattern = scene.pattern();
+  scene.outside = tiles;
+  scene.inside = [&](double x, double y) { return x < -8 ? tiles(x + 300, y) : plain(x, y); };
+  MatchSettings settings = on_edges(3, 0.3);
+  settings.poses.pyramid_levels = 2;
+  expect_parts(match(scene.frame({300, 300}), pattern, settings), scene, 0.5, 1, 0.3);
 }
 
 TEST_P(EdgePosesTest, PartsOfEitherContrast) {

@@ -10,12 +10,12 @@ namespace {
 
 class PoseLevelsTest : public BackendTest {
  protected:
-  int levels_of(const Scene& scene, const PoseRange& range) const {
+  int levels_of(const Scene& scene, const PoseRange& range, const WarpEdges& edges = {}) const {
     const Bytes pattern = scene.pattern();
     const MatrixView view = pattern.view();
     const auto bank = make_bank(std::span(&view, 1));
-    const auto made =
-        PoseTemplate::make(device, bank.value()[0], 1, {}, range, {1920, 1080}, Stream{});
+    const auto made = PoseTemplate::make(device, bank.value()[0], edges.made ? edge_planes : 1,
+                                         edges, range, {1920, 1080}, Stream{});
     EXPECT_TRUE(made.ok()) << made.status().message();
     return made.ok() ? made.value().grid().top() : -1;
   }
@@ -58,6 +58,21 @@ TEST_P(PoseLevelsTest, OfFlatOnes) {
   };
   EXPECT_EQ(levels_of({.part = {64, 64}, .inside = flat}, {}), 2);
   EXPECT_EQ(levels_of({.part = {64, 64}, .inside = board}, {}), 0);
+}
+
+/// On edges a few of them, which stay as recognisable when they are halved, are not enough: many
+/// places of a small frame have as many that agree.
+TEST_P(PoseLevelsTest, ByTheEdgesThatAreLeft) {
+  const WarpEdges edges{.made = true, .rule = {.least = 10 * 10 * edge_unit * edge_unit}};
+  const auto blots = [](double size) {
+    return Scene{.part = {128, 128},
+                 .inside = [texture = Texture(3, size, 2 * size)](double x, double y) {
+                   return texture(x, y) > 128 ? 200.0 : 40.0;
+                 }};
+  };
+  EXPECT_EQ(levels_of(blots(40), {}, edges), 2);
+  EXPECT_EQ(levels_of(blots(160), {}, edges), 1);
+  EXPECT_EQ(levels_of(blots(160), {}), 3);
 }
 
 TEST(PosesOverlap, WhatTheyHaveInCommon) {

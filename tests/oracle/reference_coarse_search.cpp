@@ -17,17 +17,13 @@ struct Sums {
   std::int64_t n;
   std::vector<std::int64_t> sums, squares;
 
+  /// Of edges: of the bytes less 128.
   std::int64_t energy(Method method) const {
     std::int64_t energy = 0;
     for (std::size_t i = 0; i < sums.size(); ++i)
-      energy += method == Method::ccoeff_normed ? n * squares[i] - sums[i] * sums[i] : squares[i];
-    return energy;
-  }
-  /// Of edges: of the bytes less 128.
-  std::int64_t signed_energy() const {
-    std::int64_t energy = 0;
-    for (std::size_t i = 0; i < sums.size(); ++i)
-      energy += squares[i] - 256 * sums[i] + 128 * 128 * n;
+      energy += method == Method::ccoeff_normed ? n * squares[i] - sums[i] * sums[i]
+                : method == Method::orientation ? squares[i] - 256 * sums[i] + 128 * 128 * n
+                                                : squares[i];
     return energy;
   }
   float norm(Method method) const {
@@ -45,15 +41,6 @@ float as_it_counts(Polarity polarity, float score) {
 float similarity(Method method, Polarity polarity, const std::vector<std::int64_t>& products,
                  const Sums& window, const Sums& image) {
   const std::int64_t product = std::accumulate(products.begin(), products.end(), std::int64_t{0});
-  if (method == Method::orientation) {
-    std::int64_t value = product;
-    for (std::size_t i = 0; i < products.size(); ++i)
-      value += 128 * (128 * window.n - window.sums[i] - image.sums[i]);
-    const std::int64_t energy = image.signed_energy();
-    if (energy == 0) return as_it_counts(polarity, 0);
-    const float share = static_cast<float>(value) * (1 / static_cast<float>(energy));
-    return as_it_counts(polarity, std::clamp(share, -1.0F, 1.0F));
-  }
   const float left = window.norm(method), right = image.norm(method);
   if (method == Method::sqdiff_normed) {
     std::int64_t difference = -2 * product;
@@ -66,6 +53,9 @@ float similarity(Method method, Polarity polarity, const std::vector<std::int64_
   if (method == Method::ccoeff_normed) {
     value *= window.n;
     for (std::size_t i = 0; i < products.size(); ++i) value -= window.sums[i] * image.sums[i];
+  } else if (method == Method::orientation) {
+    for (std::size_t i = 0; i < products.size(); ++i)
+      value += 128 * (128 * window.n - window.sums[i] - image.sums[i]);
   }
   return as_it_counts(polarity, static_cast<float>(value) * left * right);
 }
@@ -113,38 +103,30 @@ Status coarse_search(const stage::CoarseSearch::Problem& p, const Device&,
   return {};
 }
 
-/// Makes the window sums itself where none are there; all pixels count then.
 Status fused_coarse_search(const stage::FusedCoarseSearch::Problem& p, const Device& device,
                            const stage::FusedCoarseSearch::Buffers& b, PlanState*) {
   const Problem& c = p.correlate;
-  const bool own_sums = !stage::FusedCoarseSearch::needs_window_sums(p);
   stage::CoarseSearch::Problem apart = p;
   apart.batch = b.right_count;
-  std::vector<std::uint32_t> products, sums, squares;
+  std::vector<std::uint32_t> products;
   for (int plane = 0; plane < c.planes; ++plane)
     for (int r = 0; r < b.right_count; ++r)
       for (int y = 0; y < c.shifts.height; ++y)
         for (int x = 0; x < c.shifts.width; ++x) {
-          std::uint32_t product = 0, sum = 0;
+          std::uint32_t product = 0;
           for (int v = 0; v < c.right.height; ++v) {
             const auto* l = static_cast<const std::uint8_t*>(b.lefts) + plane * c.left_plane +
                             (y + v) * c.left_pitch + x;
             const auto* t = static_cast<const std::uint8_t*>(b.rights) +
                             (plane * c.rights + b.first_right + r) * c.right_stride +
                             v * c.right_pitch;
-            for (int u = 0; u < c.right.width; ++u) {
-              product += std::uint32_t{l[u]} * t[u];
-              sum += l[u];
-            }
+            for (int u = 0; u < c.right.width; ++u) product += std::uint32_t{l[u]} * t[u];
           }
           products.push_back(product);
-          if (own_sums && r == 0) sums.push_back(sum);
         }
-  squares.resize(sums.size());
-  return coarse_search(apart, device,
-                       {b, products.data(), own_sums ? sums.data() : b.window_sums,
-                        own_sums ? squares.data() : b.window_squares, b.template_sums, b.best},
-                       nullptr);
+  return coarse_search(
+      apart, device, {b, products.data(), b.window_sums, b.window_squares, b.template_sums, b.best},
+      nullptr);
 }
 
 bool supports(const stage::CoarseSearch::Problem& p, const Device&) { return p.is_countable(); }

@@ -123,8 +123,7 @@ HWY_INLINE CoarseScore<planes> score_of(const stage::CoarseSearch::Problem& p,
                                         const TemplateSums* template_sums, int right) {
   const auto sums = CoarseSums<planes>::of_right(p.correlate, template_sums, right);
   const auto n = static_cast<double>(p.pixels());
-  return {method, p.polarity, p.pixels(), sums,
-          CoarseScore<planes>::norm_of_right(method, n, sums)};
+  return {method, p.polarity, p.pixels(), sums, CoarseScore<planes>::norm(method, n, sums)};
 }
 
 /// Sets the keys of the cells that the columns of shifts [x, x + count) lie in.

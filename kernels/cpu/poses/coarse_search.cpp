@@ -67,7 +67,7 @@ void run_method(const Job& job) {
         for (int plane = 0; plane < planes; ++plane) product += products[plane * plane_stride + x];
         const auto window = of.template at<std::uint32_t>(x);
         if constexpr (CoarseScore<planes>::on_edges)
-          return score.similarity(score.signed_product(product, window));
+          return score.similarity(score.signed_product(product, window), of.norms[x]);
         else
           return score.similarity(product, window, of.norms[x]);
       });

@@ -82,8 +82,7 @@ class TileRun {
       direct::HWY_NAMESPACE::unpack_region<Op>(
           left_of<std::uint8_t>(p_.correlate, b_.lefts, 0, plane), left_, top_, shifts, right,
           s_.of_planes[plane]);
-    if (!on_edges)
-      for (int j = 0; j < job_.cells.height; ++j) measure(j);
+    for (int j = 0; j < job_.cells.height; ++j) measure(j);
     for (int r = job_.first_right; r < job_.first_right + job_.right_count; ++r) {
       for (int plane = 0; plane < planes; ++plane)
         direct::HWY_NAMESPACE::unpack_taps<Op>(
@@ -96,7 +95,6 @@ class TileRun {
  private:
   /// The windows of row y of the j-th row of cells, from the tile's first shift that exists on.
   WindowRow<planes> windows(const CellRow& row, int j, int y) const {
-    if (on_edges) return {};  // there are none
     return WindowRow<planes>::of(
         p_.correlate, b_, std::int64_t{row.top + y} * p_.correlate.shifts.width + left_ + first_,
         norms(j, y));
@@ -137,7 +135,7 @@ class TileRun {
         reinterpret_cast<const std::int32_t*>(s_.products) + y * direct::tile_columns + first_;
     coarse_search::HWY_NAMESPACE::take_best(last_ - first_, y, best, [&](int x) {
       if constexpr (on_edges)
-        return score.similarity(static_cast<float>(products[x]));
+        return score.similarity(static_cast<float>(products[x]), windows.norms[x]);
       else
         return score.similarity(products[x], windows.template at<std::int32_t>(x),
                                 windows.norms[x]);

@@ -18,7 +18,7 @@ __device__ inline double as_double(u32 value) {
   return __hiloint2double(0x43300000, static_cast<int>(value)) - 4503599627370496.0;
 }
 
-/// What depends on a window alone. Of edges nothing does.
+/// What depends on a window alone. Of edges the norm says all.
 template <int planes>
 struct Window {
   double sums[planes] = {};
@@ -26,7 +26,9 @@ struct Window {
   float norm = 0;
 };
 template <>
-struct Window<edge_planes> {};
+struct Window<edge_planes> {
+  float norm = 0;
+};
 
 /// What a warp keeps in shared memory while it scores: its products with one tile of images, so
 /// that a lane then has all places of a cell, and its windows. Rows lie in different banks.
@@ -41,17 +43,18 @@ __device__ Window<planes> measure_window(const stage::FusedCoarseSearch::Problem
                                          const stage::FusedCoarseSearch::Buffers& b,
                                          std::int64_t at) {
   Window<planes> window;
-  if constexpr (planes != edge_planes) {
-    CoarseSums<planes> sums;
+  CoarseSums<planes> sums;
+  u32 squares = 0;
 #pragma unroll
-    for (int plane = 0; plane < planes; ++plane) {
-      const std::int64_t of_plane = plane * windows_of(p.correlate) + at;
-      window.sums[plane] = sums.sums[plane] = static_cast<const u32*>(b.window_sums)[of_plane];
-      window.squares += static_cast<const u32*>(b.window_squares)[of_plane];
-    }
-    sums.squares = double(window.squares);
-    window.norm = CoarseScore<planes>::norm(p.method, double(p.pixels()), sums);
+  for (int plane = 0; plane < planes; ++plane) {
+    const std::int64_t of_plane = plane * windows_of(p.correlate) + at;
+    sums.sums[plane] = static_cast<const u32*>(b.window_sums)[of_plane];
+    squares += static_cast<const u32*>(b.window_squares)[of_plane];
+    if constexpr (planes != edge_planes) window.sums[plane] = sums.sums[plane];
   }
+  sums.squares = double(squares);
+  window.norm = CoarseScore<planes>::norm(p.method, double(p.pixels()), sums);
+  if constexpr (planes != edge_planes) window.squares = squares;
   return window;
 }
 
@@ -90,7 +93,7 @@ template <int planes>
 __device__ float similarity(const CoarseScore<planes>& score, u32 product,
                             const Window<planes>& window) {
   if constexpr (planes == edge_planes) {
-    return score.similarity(static_cast<float>(static_cast<std::int32_t>(product)));
+    return score.similarity(static_cast<float>(static_cast<std::int32_t>(product)), window.norm);
   } else {
     CoarseSums<planes> sums;
 #pragma unroll

@@ -60,7 +60,7 @@ __device__ CoarseKey best_of_cell(const CoarseScore<planes>& score, const Window
     for (int plane = 0; plane < planes; ++plane) product += products[plane][j];
     const float similarity = [&] {
       if constexpr (CoarseScore<planes>::on_edges)
-        return score.similarity(score.signed_product(product, windows.sums[j]));
+        return score.similarity(score.signed_product(product, windows.sums[j]), windows.norms[j]);
       else
         return score.similarity(product, windows.sums[j], windows.norms[j]);
     }();
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(32 * warps)
     return CoarseSums<planes>::of_right(p.correlate, b.template_sums, b.first_right + r);
   };
   if (const int r = first + lane; r < last)
-    norms = CoarseScore<planes>::norm_of_right(p.method, double(p.pixels()), sums_of(r));
+    norms = CoarseScore<planes>::norm(p.method, double(p.pixels()), sums_of(r));
   for (int batch = first; batch < last; batch += at_a_time) {
     // All are asked for before any is needed.
     u32 products[at_a_time][planes][side];

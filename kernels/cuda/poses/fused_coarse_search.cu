@@ -161,8 +161,6 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
                           stage);
     commit_copies();
   };
-  // Else window sums come between this and what makes frame and images, and are waited for later.
-  if (on_edges) wait_for_previous();
   fill(0);
   for (int i = threadIdx.x; i < words.padded(); i += threads) {
     const int word = min(i, planes * words.plane - 1);  // the rest is times 0
@@ -174,7 +172,7 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
     const auto sums =
         CoarseSums<planes>::of_right(correlate, b.template_sums, b.first_right + first + i);
     of_images.sums[i] = sums;
-    of_images.norms[i] = CoarseScore<planes>::norm_of_right(p.method, double(p.pixels()), sums);
+    of_images.norms[i] = CoarseScore<planes>::norm(p.method, double(p.pixels()), sums);
   }
   if (any)
     load_frame<planes>(correlate, words, static_cast<const std::uint8_t*>(b.lefts), x, y, aligned,
@@ -202,7 +200,7 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
     __syncthreads();
   }
 
-  if (!on_edges) wait_for_previous();  // for window sums
+  wait_for_previous();  // for window sums, which come between this and what makes frame and images
   __syncthreads();
   // The stages' memory is free now.
   auto& memory = reinterpret_cast<ScoreMemory<planes>*>(stages)[warp];

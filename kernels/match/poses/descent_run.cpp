@@ -52,6 +52,10 @@ Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double thresho
   const auto& [peaks, peak_counts, best, searched] = found_at_top_;
   const auto* sources = sources_.as<stage::CollectCandidates::Source>();
   if (best) {
+    // On edges a coarse search tells how unlike chance a place is, not how much of the template
+    // is there: any at which something agrees.
+    constexpr double agrees = 1e-6;
+    if (templ.edges(0).made) choice.least = agrees;
     select_candidates_.problem.choice = choice;
     stage::SelectCandidates::Buffers listed{
         {}, best, searched, sources, lists_[0].candidates, lists_[0].count};

@@ -20,6 +20,9 @@ namespace {
 constexpr double least_area = 12 * 12;
 constexpr double least_extent = 6;
 constexpr double least_likeness = 0.35;
+/// On edges: so many pixels of them, weaker ones counted by their squares. With fewer, too many
+/// places of a frame full of edges look as much like it as a part does of which half is hidden.
+constexpr double least_edges = 20;
 /// Pixels along the shorter side of the smallest frame.
 constexpr int least_frame = 12;
 
@@ -107,6 +110,14 @@ Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, int lev
   return likeness(images.value(), 1, {}, 1, 0);
 }
 
+Result<double> PoseTemplate::edges_shown(const WarpMap& map, int level, Stream stream) const {
+  constexpr double of_pixel = 127 * 127;
+  const auto images = images_of(std::array{map}, level, stream);
+  if (!images.ok()) return images.status();
+  const Size size = images.value().most;
+  return double(edge_squares(images.value(), 0, size, size)) / of_pixel;
+}
+
 Result<bool> PoseTemplate::has_no_contrast(Stream stream) const {
   if (is_live()) return false;
   // At other poses the rim of the mask has something of what lies outside.
@@ -138,9 +149,14 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     if (!like.ok()) return like.status();
     const double left = flat_ ? 1 : like.value();
     if (level > 0 && left < least_likeness && !asked) break;
+    // In frames of half size lines of a pixel still show; full size takes many times as long.
+    if (edge_rule_ && level > 1 && !asked) {
+      const auto shown = edges_shown(map, level, stream);
+      if (!shown.ok()) return shown.status();
+      if (shown.value() < least_edges) break;
+    }
     likeness_.push_back(left);
   }
-  // In frames of half size lines of a pixel still show; full size takes many times as long.
   while (!asked && likeness_.size() > 2) {
     const int top = static_cast<int>(likeness_.size()) - 1;
     const PoseGrid larger = grid_of(range, top - 1, pyramid_.halvings);

@@ -168,6 +168,8 @@ class PoseTemplate {
   /// count in both, every `stride`-th of every `stride`-th row; -1 where these are fewer.
   double likeness(const Images& images, std::size_t other, Shift shift, int stride,
                   double fewest) const;
+  /// The edges that are left in an image of a level, in pixels.
+  Result<double> edges_shown(const WarpMap& map, int level, Stream stream) const;
   Result<bool> has_no_contrast(Stream stream) const;
   /// Of an image and what it looks like half a pixel away.
   Result<double> likeness_between_pixels(const WarpMap& map, int level, Stream stream) const;
@@ -200,6 +202,8 @@ class PoseTemplate {
   Result<Images> framed(std::vector<WarpMap> maps, int level, Stream stream) const;
 
   // In template_top.cpp.
+  /// The squares of the edges of an image of that size that lie in so large a part at its middle.
+  static std::int64_t edge_squares(const Images& images, std::size_t index, Size size, Size part);
   Result<bool> share_mask(std::vector<WarpMap>& maps, Stream stream) const;
   Result<bool> share_middle(std::vector<WarpMap>& maps, Stream stream) const;
   Status append_scale(int scale, PoseBank& bank, Stream stream);

@@ -24,42 +24,38 @@ std::vector<std::uint8_t> common_mask(const std::vector<std::uint8_t>& masks, st
   return common;
 }
 
-/// The squares of an image's edges that lie in so large a part at its middle.
-/// \param planes  of images, of which each begins a row `pitch` pixels after the last
-std::int64_t squares_in_middle(const std::uint8_t* const (&planes)[edge_planes], int pitch,
-                               Size size, Size part) {
+}  // namespace
+
+std::int64_t PoseTemplate::edge_squares(const Images& images, std::size_t index, Size size,
+                                        Size part) {
   const int left = (size.width - part.width) / 2, top = (size.height - part.height) / 2;
+  const std::int64_t each = images.most.area(), plane = std::ssize(images.sums) * each;
   std::int64_t squares = 0;
-  for (const std::uint8_t* plane : planes)
+  for (int i = 0; i < edge_planes; ++i) {
+    const std::byte* const pixels = images.pixels.data() + i * plane + std::int64_t(index) * each;
     for (int y = top; y < top + part.height; ++y)
       for (int x = left; x < left + part.width; ++x) {
-        const int value = plane[std::int64_t{y} * pitch + x] - no_edge;
-        squares += value * value;
+        const int value = std::to_integer<int>(pixels[std::int64_t{y} * images.most.width + x]);
+        squares += (value - no_edge) * (value - no_edge);
       }
+  }
   return squares;
 }
-
-}  // namespace
 
 /// On edges, which need no mask: the size becomes that of the middle that lies in all images, if it
 /// leaves each enough of its edges. Then they are searched together, by one kernel.
 Result<bool> PoseTemplate::share_middle(std::vector<WarpMap>& maps, Stream stream) const {
   const auto images = images_of(maps, grid_.top(), stream);
   if (!images.ok()) return images.status();
-  const Size most = images.value().most;
-  Size middle = most;
+  Size middle = images.value().most;
   for (const WarpMap& map : maps)
     middle = {std::min(middle.width, map.width), std::min(middle.height, map.height)};
   if (middle.empty()) return false;
-  const auto* pixels = reinterpret_cast<const std::uint8_t*>(images.value().pixels.data());
-  const std::int64_t plane = std::ssize(maps) * most.area();
-  for (const WarpMap& map : maps) {
-    const Size size{map.width, map.height};
-    const std::uint8_t* const planes[edge_planes] = {pixels, pixels + plane};
-    if (double(squares_in_middle(planes, most.width, size, middle)) <
-        least_common * double(squares_in_middle(planes, most.width, size, size)))
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const Size size{maps[i].width, maps[i].height};
+    if (double(edge_squares(images.value(), i, size, middle)) <
+        least_common * double(edge_squares(images.value(), i, size, size)))
       return false;
-    pixels += most.area();
   }
   for (WarpMap& map : maps)
     std::tie(map.width, map.height) = std::pair(middle.width, middle.height);

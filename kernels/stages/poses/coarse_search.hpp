@@ -75,14 +75,16 @@ struct CoarseSums {
 
 /// How close windows are to an image by a normed method or on edges, in single precision: from
 /// integers that doubles hold, by the same operations everywhere, so that backends agree to the
-/// last bit. What is found by it is scored exactly one level further down.
+/// last bit. What is found by it is scored exactly one level further down. On edges it is no share
+/// of the template but the cosine between its vectors and the window's: a window full of edges has
+/// many that agree by chance, more than a part has of which half is hidden.
 /// \tparam planes  two are edges
 template <int planes>
 class CoarseScore {
  public:
   static constexpr bool on_edges = planes == edge_planes;
 
-  /// \param right_norm  norm_of_right()
+  /// \param right_norm  norm() of the image
   XCORR_HD CoarseScore(Method method, Polarity polarity, std::int64_t pixels,
                        const CoarseSums<planes>& right, float right_norm)
       : method_(method),
@@ -91,19 +93,16 @@ class CoarseScore {
         right_(right),
         norm_(right_norm) {}
 
-  /// Of a window; 0 without energy. On edges there is none.
+  /// Of a window or an image; 0 without energy.
   XCORR_HD static float norm(Method method, double n, const CoarseSums<planes>& of) {
-    const double energy = method == Method::ccoeff_normed ? of.variance(n) : of.squares;
-    return energy > 0 ? 1.0f / sqrtf(static_cast<float>(energy)) : 0.0f;
-  }
-  XCORR_HD static float norm_of_right(Method method, double n, const CoarseSums<planes>& of) {
+    double energy = of.squares;
     if constexpr (on_edges) {
-      double squares = of.squares + planes * (no_edge * no_edge * n);
-      for (const double sum : of.sums) squares -= 2 * no_edge * sum;
-      return squares > 0 ? 1.0f / static_cast<float>(squares) : 0.0f;
-    } else {
-      return norm(method, n, of);
+      energy += planes * (no_edge * no_edge * n);
+      for (const double sum : of.sums) energy -= 2 * no_edge * sum;
+    } else if (method == Method::ccoeff_normed) {
+      energy = of.variance(n);
     }
+    return energy > 0 ? 1.0f / sqrtf(static_cast<float>(energy)) : 0.0f;
   }
   /// On edges: the products of what the bytes stand for, from those of the bytes.
   XCORR_HD float signed_product(double product, const CoarseSums<planes>& window) const {
@@ -111,11 +110,9 @@ class CoarseScore {
     for (int plane = 0; plane < planes; ++plane) less += window.sums[plane] + right_.sums[plane];
     return static_cast<float>(product - no_edge * less + planes * (no_edge * no_edge * n_));
   }
-  /// On edges, of a signed product alone. As in exact scores a frame's sharper edges, which coarse
-  /// levels have, are no better a match.
-  XCORR_HD float similarity(float signed_product) const {
-    const float score = signed_product * norm_;
-    return oriented(polarity_, score > 1.0f ? 1.0f : score < -1.0f ? -1.0f : score);
+  /// On edges.
+  XCORR_HD float similarity(float signed_product, float window_norm) const {
+    return oriented(polarity_, signed_product * window_norm * norm_);
   }
   /// Of the others. \param product  summed over the planes
   XCORR_HD float similarity(double product, const CoarseSums<planes>& window,

@@ -14,16 +14,10 @@ struct FusedCoarseSearch {
   /// With plain products of bytes.
   using Problem = CoarseSearch::Problem;
 
-  /// Bytes of edges are taken as the numbers that they stand for, whose products are the scores.
-  static constexpr bool needs_window_sums(const Problem& p) {
-    return p.method != Method::orientation || p.masking;
-  }
-
   struct Buffers : LaunchOfRights {
     const void* lefts = nullptr;
     /// See Correlate::Buffers; where pixels do not count they are 0.
     const void* rights = nullptr;
-    /// Only there if needs_window_sums().
     const void* window_sums = nullptr;
     const void* window_squares = nullptr;
     const xcorr::TemplateSums* template_sums = nullptr;
@@ -34,11 +28,8 @@ struct FusedCoarseSearch {
   static void arguments(const Problem& p, Visit visit) {
     visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
     visit("rights", &Buffers::rights, rights_of(p.correlate));
-    const bool windows = needs_window_sums(p);
-    visit("window_sums", &Buffers::window_sums,
-          windows ? window_sums_of(p.correlate) : records<std::uint32_t>(0));
-    visit("window_squares", &Buffers::window_squares,
-          windows ? window_squares_of(p.correlate) : records<std::uint32_t>(0));
+    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
+    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
     visit("template_sums", &Buffers::template_sums, template_sums_of(p.correlate));
     visit("best", &Buffers::best, records<CoarseKey>(p.correlate.rights * p.cells().count()));
   }

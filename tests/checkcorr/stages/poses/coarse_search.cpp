@@ -45,23 +45,14 @@ class CoarseSearchTest final : public WithProductsApart<CellsTest<xcorr::stage::
 } const coarse_search_test;
 
 class FusedCoarseSearchTest final : public CellsTest<xcorr::stage::FusedCoarseSearch> {
+  /// The stage begins with the left's first pixel. The window sums of a part of the shifts do not,
+  /// and of edges the oracle's products are made with them.
+  bool concerns(const Case& c) const override {
+    return CellsTest::concerns(c) &&
+           !(c.shifts == Shifts::rectangle && c.planes == xcorr::edge_planes);
+  }
   xcorr::Status prepare(Scenario& scenario) const override { return scenario.make_window_sums(); }
   bool keeps_something() const override { return true; }
-  /// What is not needed is not there.
-  void lay_out_inputs(const Problem& p, Values& values) const override {
-    if (Stage::needs_window_sums(p)) return;
-    for (const char* name : {"window_sums", "window_squares"}) values[name].clear();
-  }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    const Problem p = problem(scenario);
-    const auto sums = scenario.values["window_sums"], squares = scenario.values["window_squares"];
-    lay_out_inputs(p, scenario.values);
-    const auto s = scenario.make<Stage>(p);
-    scenario.values["window_sums"] = sums;
-    scenario.values["window_squares"] = squares;
-    return s;
-  }
 } const fused_coarse_search_test;
 
 class SelectCandidatesTest final : public StageTest<xcorr::stage::SelectCandidates> {
