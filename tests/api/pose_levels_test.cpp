@@ -72,6 +72,7 @@ TEST_P(PoseLevelsTest, ByTheEdgesThatAreLeft) {
   };
   EXPECT_EQ(levels_of(blots(40), {}, edges), 2);
   EXPECT_EQ(levels_of(blots(160), {}, edges), 1);
+  EXPECT_EQ(levels_of(blots(160), {.scale_min = 0.8, .scale_max = 1.2}, edges), 3);
   EXPECT_EQ(levels_of(blots(160), {}), 3);
 }
 

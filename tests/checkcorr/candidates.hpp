@@ -48,7 +48,8 @@ inline xcorr::stage::CollectCandidates::Source draw_source(Draws& draw, const xc
           5 + draw(3),
           6 + draw(2),
           draw(3) - 1,
-          draw(3) - 1};
+          draw(3) - 1,
+          static_cast<float>(draw(5)) / 16};
 }
 
 inline int level_of(const Case& c) { return (c.left.width + c.right.width) % 2; }

@@ -64,7 +64,7 @@ Status collect_candidates(const stage::CollectCandidates::Problem& p, const Devi
     for (std::uint32_t k = 0; k < b.peak_counts[i]; ++k) {
       const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
       const stage::CollectCandidates::Source& source = b.sources[i];
-      all.push_back({similarity(p.minimum, p.polarity, peak.score), peak.score,
+      all.push_back({similarity(p.minimum, p.polarity, peak.score) + source.bonus, peak.score,
                      2 * peak.x + source.width - 1 + source.twice_right,
                      2 * peak.y + source.height - 1 + source.twice_down, source.pose});
     }
@@ -77,9 +77,13 @@ Status select_candidates(const stage::SelectCandidates::Problem& p, const Device
                          const stage::SelectCandidates::Buffers& b, PlanState*) {
   const CoarseCells cells = p.cells();
   std::vector<PoseCandidate> all;
-  for (std::int64_t i = 0; i < p.keys(); ++i)
-    if (b.best[i] && b.searched[i / cells.count()])
-      all.push_back(stage::SelectCandidates::candidate_of(b.best[i], cells, b.sources));
+  for (std::int64_t i = 0; i < p.keys(); ++i) {
+    const std::int64_t image = i / cells.count();
+    if (!b.best[i] || !b.searched[image]) continue;
+    PoseCandidate one = stage::SelectCandidates::candidate_of(b.best[i], cells, b.sources);
+    one.similarity = one.score = static_cast<float>(one.similarity) + b.sources[image].bonus;
+    all.push_back(one);
+  }
   choose(p.choice, p.steps, p.level, std::move(all), {},
          {b.candidates, b.candidate_count, nullptr});
   return {};

@@ -54,15 +54,16 @@ Status collect_candidates(const stage::CollectCandidates::Problem& p, const Devi
   for (int image = 0; image < p.images; ++image) {
     const std::int64_t first = std::int64_t{image} * p.max_peaks;
     for (std::int64_t i = first; i < first + b.peak_counts[image]; ++i) {
-      const double similarity = similarity_of(p.minimum, p.polarity, b.peaks[i].score);
+      const double similarity =
+          similarity_of(p.minimum, p.polarity, b.peaks[i].score) + b.sources[image].bonus;
       if (similarity >= p.choice.least) ranked.push_back({similarity, i});
     }
   }
   const auto candidate = [&](std::int64_t number) -> PoseCandidate {
     const RefinedPeak& peak = b.peaks[number];
     const stage::CollectCandidates::Source& source = b.sources[number / p.max_peaks];
-    return {similarity_of(p.minimum, p.polarity, peak.score), peak.score, source.twice_x(peak.x),
-            source.twice_y(peak.y), source.pose};
+    return {similarity_of(p.minimum, p.polarity, peak.score) + source.bonus, peak.score,
+            source.twice_x(peak.x), source.twice_y(peak.y), source.pose};
   };
   keep(p, b, ranked, candidate, {b.candidates, b.candidate_count, b.starts});
   return {};

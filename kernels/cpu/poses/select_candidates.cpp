@@ -24,10 +24,11 @@ std::vector<CoarseKey> keys_of(const stage::SelectCandidates::Problem& p,
   const std::int64_t cells = p.cells().count();
   std::vector<std::vector<CoarseKey>> of_images(p.images);
   parallel_for(0, p.images, [&](int image) {
-    if (b.searched[image])
-      std::copy_if(b.best + image * cells, b.best + (image + 1) * cells,
-                   std::back_inserter(of_images[image]),
-                   [&](CoarseKey key) { return key >= least; });
+    if (!b.searched[image]) return;
+    for (std::int64_t i = image * cells; i < (image + 1) * cells; ++i) {
+      const CoarseKey key = stage::SelectCandidates::ranked(b.best[i], b.sources[image]);
+      if (key >= least) of_images[image].push_back(key);
+    }
   });
   std::vector<CoarseKey> keys;
   for (const auto& some : of_images) keys.insert(keys.end(), some.begin(), some.end());

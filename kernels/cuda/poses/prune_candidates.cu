@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(threads, 1)
     if (k < static_cast<int>(b.peak_counts[image])) {
       const RefinedPeak& peak = b.peaks[i];
       const stage::CollectCandidates::Source source = b.sources[image];
-      one = {similarity_of(p.minimum, p.polarity, peak.score), peak.score, source.twice_x(peak.x),
-             source.twice_y(peak.y), source.pose};
+      one = {similarity_of(p.minimum, p.polarity, peak.score) + source.bonus, peak.score,
+             source.twice_x(peak.x), source.twice_y(peak.y), source.pose};
     }
     list[i] = one;
   }

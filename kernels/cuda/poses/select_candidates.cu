@@ -68,7 +68,8 @@ struct Lists {
   }
 };
 
-/// Calls visit(key) for the keys of a block's tiles and images, a thread for those of one tile.
+/// Calls visit(key) for the ranked keys of a block's tiles and images, a thread for those of one
+/// tile.
 template <class Visit>
 __device__ void for_keys(const stage::SelectCandidates::Problem& p,
                          const stage::SelectCandidates::Buffers& b, const Tiles& tiles,
@@ -85,7 +86,7 @@ __device__ void for_keys(const stage::SelectCandidates::Problem& p,
               row = (blockIdx.y << tiles.log2_side) + (i & (tiles.side() - 1));
     if (row >= cells.rows) continue;
     const CoarseKey key = b.best[(std::int64_t{image} * cells.rows + row) * cells.columns + column];
-    visit(b.searched[image] ? key : 0);
+    visit(b.searched[image] ? stage::SelectCandidates::ranked(key, b.sources[image]) : 0);
   }
 }
 

@@ -27,6 +27,22 @@ constexpr double twice_of_same = 2 * 4;
 /// score may lose there: what is on the frame may look more like the template when it is coarse.
 constexpr double coarse_margin = 0.2;
 
+/// What a score of n pixels reaches by chance somewhere on a frame, times the root of n.
+constexpr double chance = 1;
+
+/// See CollectCandidates::Source: the least images have none. Of edges few pixels count, whose
+/// number says nothing; at full size all scores are exact.
+float bonus_of(const PoseTemplate& templ, PoseIndex pose) {
+  const PoseGrid& grid = templ.grid();
+  const int top = grid.top();
+  if (top == 0 || templ.edges(0).made) return 0;
+  const auto reached = [&](int scale) {
+    const double side = std::ldexp(grid.scale(top, {0, scale}), -top);
+    return chance / (std::sqrt(static_cast<double>(grid.steps().extent.area())) * side);
+  };
+  return static_cast<float>(reached(0) - reached(pose.scale));
+}
+
 /// A pixel at the level, twice in pixels of the level.
 double twice_at(double length, int level) { return std::ldexp(2 * length, -level); }
 
@@ -218,7 +234,8 @@ Status PoseDescent::allocate(const PoseTemplate& templ, const PoseBank& images,
   for (const auto& [index, size] : top.slots())
     sources.push_back({images.poses[index], size.width, size.height,
                        images.to_centre[index].width - 2 * top.padding().width,
-                       images.to_centre[index].height - 2 * top.padding().height});
+                       images.to_centre[index].height - 2 * top.padding().height,
+                       bonus_of(templ, images.poses[index])});
   const auto upload = [&](Block& block, const auto& values) {
     return xcorr::upload(backend, block, values.data(), values.size() * sizeof(values[0]), stream);
   };

@@ -149,8 +149,9 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     if (!like.ok()) return like.status();
     const double left = flat_ ? 1 : like.value();
     if (level > 0 && left < least_likeness && !asked) break;
-    // In frames of half size lines of a pixel still show; full size takes many times as long.
-    if (edge_rule_ && level > 1 && !asked) {
+    // In frames of half size lines of a pixel still show; full size takes many times as long, and
+    // so does a level less of several sizes.
+    if (edge_rule_ && level > 1 && range.scale_min == range.scale_max && !asked) {
       const auto shown = edges_shown(map, level, stream);
       if (!shown.ok()) return shown.status();
       if (shown.value() < least_edges) break;

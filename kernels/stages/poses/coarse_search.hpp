@@ -216,8 +216,8 @@ struct SelectCandidates {
     const CoarseKey* best = nullptr;                     ///< see CoarseSearch
     const std::uint8_t* searched = nullptr;              ///< of each image: 0 if it has no keys
     const CollectCandidates::Source* sources = nullptr;  ///< of each image
-    /// choice.most, of the level below. Chosen as PoseChoice says, of equals the one with the
-    /// larger key first. A score is its similarity here.
+    /// choice.most, of the level below. Chosen as PoseChoice says by ranked() keys, of equals the
+    /// one with the larger key first. A score is its similarity here.
     PoseCandidate* candidates = nullptr;
     std::int32_t* candidate_count = nullptr;
   };
@@ -231,6 +231,12 @@ struct SelectCandidates {
     visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
   }
 
+  /// A key with the bonus of its image; 0 of none.
+  XCORR_HD static CoarseKey ranked(CoarseKey key, const CollectCandidates::Source& source) {
+    return key ? coarse_key(similarity_of(key) + source.bonus, place_of(key)) : 0;
+  }
+
+  /// \param key  ranked
   XCORR_HD static PoseCandidate candidate_of(CoarseKey key, const CoarseCells& cells,
                                              const CollectCandidates::Source* sources) {
     const std::uint32_t place = place_of(key);
