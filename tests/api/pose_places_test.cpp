@@ -322,6 +322,24 @@ TEST_P(PosePlacesTest, EdgesBesideTheBorder) {
   }
 }
 
+/// The smallest images of a wide range have few pixels, which resemble many places by chance: more,
+/// in small frames, than a larger part does of which more than a third is hidden.
+TEST_P(PosePlacesTest, AmongPlacesLikeTheSmallestImages) {
+  const Scene scene{.part = {64, 64},
+                    .poses = {{200.3, 160.6, 120, 1.9}},
+                    .inside = Texture(3, 8, 40),
+                    .outside = Texture(103, 8, 20)};
+  Bytes frame = scene.frame({400, 320});
+  for (int y = 0; y < frame.size.height; ++y)
+    for (int x = 213; x < frame.size.width; ++x)
+      frame.at(x, y) = static_cast<std::uint8_t>(std::clamp(scene.outside(x, y), 0.0, 255.0));
+  MatchSettings settings = all_round(1);
+  settings.threshold = 0.4;
+  settings.poses.scale_min = 0.5;
+  settings.poses.scale_max = 2;
+  EXPECT_EQ(found(match(frame, scene.pattern(), settings), scene), 1);
+}
+
 ON_EACH_BACKEND(PosePlacesTest);
 
 }  // namespace

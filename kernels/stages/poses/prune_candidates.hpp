@@ -90,7 +90,7 @@ struct CollectCandidates {
     /// Twice the way from the image's centre to the template's.
     std::int32_t twice_right = 0, twice_down = 0;
     /// Of its similarities in a list of candidates: few pixels resemble many places by chance, so
-    /// images of more pixels have more. 2 at most with a similarity.
+    /// images of more pixels have more. Below 1.
     float bonus = 0;
 
     /// Twice the coordinates of the template's centre where the image begins there.
