@@ -145,12 +145,13 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   found_at_top_ = top.results();
   const int images = static_cast<int>(top.slots().size());
   int listed = grid.top() > 0 ? 2 * most_ : most_;
-  first_choice_ = choice_at(templ, settings, grid.top(), listed);
-  first_choice_near_ = choice_at(templ, settings, grid.top(), most_);
+  choice_anywhere_ = choice_at(templ, settings, grid.top(), listed);
+  choice_near_ = choice_at(templ, settings, grid.top(), most_);
   select_candidates_.problem = {frames[grid.top()], images, grid.steps(), grid.top(),
-                                first_choice_};
-  collect_candidates_.problem = {
-      minimum, images, top.settings().max_peaks, grid.steps(), grid.top(), first_choice_, polarity};
+                                choice_anywhere_};
+  collect_candidates_.problem = {minimum,      images,     top.settings().max_peaks,
+                                 grid.steps(), grid.top(), choice_anywhere_,
+                                 polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
     const PoseSteps steps = templ.steps_below(level);

@@ -116,7 +116,8 @@ class PoseDescent {
                                                      const PoseTemplate& templ,
                                                      const Tables& tables, const List& list) const;
   /// The first list.
-  Status enqueue_collection(const PoseTemplate& templ, double threshold, bool near, Stream stream);
+  Status enqueue_collection(const PoseTemplate& templ, PoseChoice choice, double threshold,
+                            Stream stream);
   /// The second look at what was found.
   Status enqueue_confirmation(const PoseTemplate& templ, const PyramidLevel& frame, Stream stream);
   /// What comes of the last list's candidates.
@@ -131,7 +132,7 @@ class PoseDescent {
   /// One of the two makes the first list: of a coarse search of the top level, or of its peaks.
   Step<stage::SelectCandidates> select_candidates_;
   Step<stage::CollectCandidates> collect_candidates_;
-  PoseChoice first_choice_, first_choice_near_;  ///< of poses anywhere, and near each other
+  PoseChoice choice_anywhere_, choice_near_;  ///< of the first list, by where poses are
   /// From the level below the top to level 0, where there are several.
   std::vector<Step<stage::LocalRescore>> local_rescores_;
   std::vector<Step<stage::PruneCandidates>> prunings_;

@@ -45,9 +45,8 @@ stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLev
           found_.as<RescoredPlace>()};
 }
 
-Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double threshold, bool near,
-                                       Stream stream) {
-  PoseChoice choice = near ? first_choice_near_ : first_choice_;
+Status PoseDescent::enqueue_collection(const PoseTemplate& templ, PoseChoice choice,
+                                       double threshold, Stream stream) {
   choice.least = least_similarity(templ, threshold, templ.grid().top());
   const auto& [peaks, peak_counts, best, searched] = found_at_top_;
   const auto* sources = sources_.as<stage::CollectCandidates::Source>();
@@ -77,10 +76,10 @@ Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double thresho
 Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
                                     std::span<const PyramidLevel> pyramid, double threshold,
                                     bool near, Stream stream) {
-  if (Status s = enqueue_collection(templ, threshold, near, stream); !s.ok()) return s;
+  const PoseChoice& first = near ? choice_near_ : choice_anywhere_;
+  if (Status s = enqueue_collection(templ, first, threshold, stream); !s.ok()) return s;
   if (!prunings_.empty())
-    local_rescores_[0].problem.count = prunings_[0].problem.count =
-        (near ? first_choice_near_ : first_choice_).most;
+    local_rescores_[0].problem.count = prunings_[0].problem.count = first.most;
   for (std::size_t i = 0; i < prunings_.size(); ++i) {
     const int level = prunings_[i].problem.level;
     const PyramidLevel& frame = pyramid[level];
