@@ -2,6 +2,13 @@
 //
 // The answer to elements upstream that ask for buffers to fill: what downstream proposes or else,
 // on a GPU, pinned memory.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <gst/allocators/allocators.h>
+
 #include "support.hpp"
 
 namespace {
@@ -112,9 +119,7 @@ ELEMENT_TEST(memory_that_comes_back) {
     for (Finder* finder : {&first, &second}) finder->set_format(GST_VIDEO_FORMAT_GRAY8, side, side);
     for (int i = 0; i < 5; ++i) {
       Gray scene = texture(side, side);
-      for (int y = 0; y < part.height; ++y)
-        for (int x = 0; x < part.width; ++x)
-          scene.at(40 + 9 * i + x, 30 + 50 * i + y) = part.at(x, y);
+      paste(scene, part, 40 + 9 * i, 30 + 50 * i);
       GstBuffer* frame = fill(pool, GST_VIDEO_FORMAT_GRAY8, scene);
       GstMemory* memory = gst_buffer_peek_memory(frame, 0);
       const bool known = gst_mini_object_get_qdata(
@@ -126,6 +131,40 @@ ELEMENT_TEST(memory_that_comes_back) {
   }
   gst_buffer_pool_set_active(pool, FALSE);
   gst_object_unref(pool);
+}
+
+/// A camera's frames: a file descriptor that is mapped anew for each, with rows and a beginning of
+/// its own. No camera is needed: memory of the process takes the driver's place.
+ELEMENT_TEST(dmabuf_as_cameras_have_it) {
+  constexpr int side = 512, stride = side + 64;
+  constexpr gsize begin = 192, bytes = begin + gsize{stride} * side;
+  const Gray part = texture(16, 12, 7);
+  const int file = memfd_create("camera", MFD_CLOEXEC);
+  fail_unless(file >= 0 && ftruncate(file, bytes) == 0);
+  GstAllocator* allocator = gst_dmabuf_allocator_new();
+  GstMemory* memory = gst_dmabuf_allocator_alloc(allocator, file, bytes);  // owns the file
+  {
+    Finder finder("subpixel=false template=" + save(part, "part.png"));
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, side, side);
+    for (int i = 0; i < 4; ++i) {
+      Gray scene = texture(side, side);
+      paste(scene, part, 40 + 9 * i, 30 + 50 * i);
+      GstMapInfo map;
+      fail_unless(gst_memory_map(memory, &map, GST_MAP_WRITE));
+      for (int y = 0; y < side; ++y)
+        std::copy_n(&scene.at(0, y), side, map.data + begin + gsize{stride} * y);
+      gst_memory_unmap(memory, &map);
+      GstBuffer* frame = gst_buffer_new();
+      gst_buffer_append_memory(frame, gst_memory_ref(memory));
+      gsize offsets[GST_VIDEO_MAX_PLANES] = {begin};
+      gint strides[GST_VIDEO_MAX_PLANES] = {stride};
+      gst_buffer_add_video_meta_full(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, side,
+                                     side, 1, offsets, strides);
+      assert_at(finder.find(frame).peaks.at(0), 40 + 9 * i, 30 + 50 * i);
+    }
+  }
+  gst_memory_unref(memory);
+  gst_object_unref(allocator);
 }
 
 /// Downstream proposes a pool, which must be larger by the frames in flight here.
