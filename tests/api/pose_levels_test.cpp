@@ -61,11 +61,11 @@ TEST_P(PoseLevelsTest, OfFlatOnes) {
 }
 
 /// On edges a few of them, which stay as recognisable when they are halved, are not enough: many
-/// places of a small frame have as many that agree.
+/// places of a small frame have as many that agree. The smaller the frame, the more it takes.
 TEST_P(PoseLevelsTest, ByTheEdgesThatAreLeft) {
   const WarpEdges edges{.made = true, .rule = {.least = 10 * 10 * edge_unit * edge_unit}};
-  const auto blots = [](double size) {
-    return Scene{.part = {128, 128},
+  const auto blots = [](double size, int side = 128) {
+    return Scene{.part = {side, side},
                  .inside = [texture = Texture(3, size, 2 * size)](double x, double y) {
                    return texture(x, y) > 128 ? 200.0 : 40.0;
                  }};
@@ -74,6 +74,8 @@ TEST_P(PoseLevelsTest, ByTheEdgesThatAreLeft) {
   EXPECT_EQ(levels_of(blots(160), {}, edges), 1);
   EXPECT_EQ(levels_of(blots(160), {.scale_min = 0.8, .scale_max = 1.2}, edges), 3);
   EXPECT_EQ(levels_of(blots(160), {}), 3);
+  EXPECT_EQ(levels_of(blots(40, 256), {}, edges), 2);
+  EXPECT_EQ(levels_of(blots(20, 256), {}, edges), 3);
 }
 
 TEST(PosesOverlap, WhatTheyHaveInCommon) {

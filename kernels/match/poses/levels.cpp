@@ -20,9 +20,11 @@ namespace {
 constexpr double least_area = 12 * 12;
 constexpr double least_extent = 6;
 constexpr double least_likeness = 0.35;
-/// On edges: so many pixels of them, weaker ones counted by their squares. With fewer, too many
-/// places of a frame full of edges look as much like it as a part does of which half is hidden.
-constexpr double least_edges = 20;
+/// On edges: so many pixels of them, weaker ones counted by their squares, where it is halved
+/// twice. With fewer, too many places of a frame full of edges look as much like it as a part does
+/// of which half is hidden. Each halving more takes twice as many: then more pixels mix edges of
+/// the part with those round what is seen of it.
+double least_edges(int level) { return std::ldexp(20, level - 2); }
 /// Pixels along the shorter side of the smallest frame.
 constexpr int least_frame = 12;
 
@@ -154,7 +156,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     if (edge_rule_ && level > 1 && range.scale_min == range.scale_max && !asked) {
       const auto shown = edges_shown(map, level, stream);
       if (!shown.ok()) return shown.status();
-      if (shown.value() < least_edges) break;
+      if (shown.value() < least_edges(level)) break;
     }
     likeness_.push_back(left);
   }
