@@ -150,6 +150,8 @@ MappedFrame::MappedFrame(const GstVideoInfo& info, GstBuffer* buffer,
                          std::unique_ptr<LentPlanes> lent)
     : frame{}, lent_(std::move(lent)), fault_(fault_of_lent(*lent_, info, buffer, visible)) {
   frame.info = info;
+  frame.info.width = lent_->width;
+  frame.info.height = lent_->height;
   for (guint plane = 0; plane < info.finfo->n_planes; ++plane) {
     frame.data[plane] = lent_->planes[plane].data;
     frame.info.offset[plane] = 0;

@@ -70,6 +70,13 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
   if (!frame.requested.has_task()) return {};  // what there was has been refused
 
   prepare_to_read(incoming, buffer, element.analyser->device(), element.context);
+  if (element.analyser->is_in_color()) {
+    copy_upper_bytes(incoming, element.caps, buffer);
+    if (const char* fault = incoming.mapped->fault()) {
+      pass_unanalysed(self, frame, fault);
+      return {};
+    }
+  }
   frame.mapped = std::move(incoming.mapped);
   frame.in_gpu_memory = incoming.on_gpu();
   const auto memory = incoming.memory();

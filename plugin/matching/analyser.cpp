@@ -195,8 +195,12 @@ std::string Analyser::take_tuning() {
   return told_tuning_ = tuning;
 }
 
+bool Analyser::is_in_color() const {
+  return task_ && xcorr::is_in_color(task_->search.match.match_on);
+}
+
 xcorr::MatrixView Analyser::view_of(const MappedFrame& frame, xcorr::Memory memory) const {
-  return luma_view(frame, memory, task_ && xcorr::is_in_color(task_->search.match.match_on));
+  return luma_view(frame, memory, is_in_color());
 }
 
 xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,

@@ -53,6 +53,9 @@ class Analyser {
 
   /// Whether configure() has succeeded for this task and the present format.
   bool is_ready_for(const Task& task) const { return ready_ && task == asked_; }
+  /// Whether frames are compared by their colour, or its edges; then begin() takes them as
+  /// color_info() has them.
+  bool is_in_color() const;
   /// Prepares everything for a task. Does nothing if that has been done already; otherwise there
   /// must be no frames in flight. After a failure another task must succeed before the next
   /// begin().

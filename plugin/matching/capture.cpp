@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xcorr/image.hpp>
@@ -12,6 +13,7 @@
 #include "matching/frame.h"
 #include "matching/incoming.h"
 #include "matching/luma_image.h"
+#include "matching/upper_bytes.h"
 
 namespace cudaxcorr {
 namespace {
@@ -128,7 +130,9 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, bool in_color, Fault&
     return refuse(text_of(patch) + " are not inside the frame of " + std::to_string(info.width) +
                   "x" + std::to_string(info.height));
   }
-  const auto mapped = map_on_host(caps, gst_sample_get_buffer(frame));
+  GstBuffer* const buffer = gst_sample_get_buffer(frame);
+  auto mapped = map_on_host(caps, buffer);
+  if (in_color) mapped = in_upper_bytes(std::move(mapped), buffer);
   if (!*mapped) return refuse(std::string("of the frame, ") + mapped->fault());
   if (const char* unread = fault_of_luma(*mapped))
     return refuse(std::string("of the frame, ") + unread);

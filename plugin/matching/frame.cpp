@@ -39,11 +39,7 @@ xcorr::ColorPlane color_plane(const MappedFrame& mapped, int component) {
 
 }  // namespace
 
-bool has_color(const GstVideoInfo& info) {
-  // Words whose bits are the low ones have no byte of the upper 8.
-  const int bits = GST_VIDEO_INFO_COMP_DEPTH(&info, 0) + static_cast<int>(info.finfo->shift[0]);
-  return !GST_VIDEO_INFO_IS_GRAY(&info) && bits % 8 == 0;
-}
+bool has_color(const GstVideoInfo& info) { return !GST_VIDEO_INFO_IS_GRAY(&info); }
 
 bool can_match_on(xcorr::MatchOn match_on, const GstVideoInfo& info) {
   switch (match_on) {

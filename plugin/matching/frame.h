@@ -4,7 +4,7 @@
 // its colour, red, green and blue or luma and chroma as they come. Nothing is copied, in host
 // memory or on the GPU: the library picks them out of interleaved components, and computes luma
 // from packed RGB. Luma of more than 8 bits is taken as its 16-bit words are; in colour the frame
-// is one of 8 bits, the upper bytes of such words.
+// is one of 8 bits, the upper bytes of such words, where it has them (see upper_bytes.h).
 #pragma once
 
 #include <gst/video/video.h>
@@ -18,8 +18,7 @@ namespace cudaxcorr {
 /// u8, or u16 for those of more bits; `in_color`: u8 for all that have colour.
 xcorr::ElementType luma_type(const GstVideoInfo& info, bool in_color = false);
 
-/// Whether frames have colour that can be matched on: three components, whose upper 8 bits are
-/// bytes of their own.
+/// Whether frames have colour that can be matched on: three components.
 bool has_color(const GstVideoInfo& info);
 
 /// Whether they have what is compared then: colour or edges are those of 8 bits.
@@ -34,7 +33,8 @@ const char* fault_of_luma(const MappedFrame& mapped);
 
 /// The image of a frame, of one of these formats, that is mapped in that memory; the view is
 /// valid while it is. Of a frame that is cropped between two pixels of its chroma, the first of
-/// these counts whole. `in_color`: as luma_type() takes it.
+/// these counts whole. `in_color`: as luma_type() takes it; such
+/// a frame has its upper bytes.
 xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory = xcorr::Memory::host,
                             bool in_color = false);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "matching/registered_memory.h"
+#include "matching/upper_bytes.h"
 #include "nvmm/lend.h"
 
 namespace cudaxcorr {
@@ -43,6 +44,12 @@ std::unique_ptr<MappedFrame> map_on_host(const FrameCaps& caps, GstBuffer* frame
   if (caps.in_nvmm)
     return std::make_unique<MappedFrame>(caps.info, frame, nvmm::lend_to_host(caps.info, frame));
   return std::make_unique<MappedFrame>(caps.info, frame, GST_MAP_READ);
+}
+
+void copy_upper_bytes(Incoming& incoming, const FrameCaps& caps, GstBuffer* frame) {
+  if (!lacks_upper_bytes(caps.info)) return;
+  if (incoming.on_gpu()) incoming = {map_on_host(caps, frame), {}};
+  incoming.mapped = in_upper_bytes(std::move(incoming.mapped), frame);
 }
 
 void prepare_to_read(const Incoming& incoming, GstBuffer* frame, const xcorr::Device& device,

@@ -5,6 +5,8 @@
 #include <climits>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include <xcorr/image.hpp>
 
@@ -12,6 +14,7 @@
 #include "common/new_buffer.h"
 #include "matching/formats.h"
 #include "matching/frame.h"
+#include "matching/upper_bytes.h"
 
 namespace cudaxcorr {
 namespace {
@@ -172,13 +175,16 @@ void write_color(const xcorr::MatrixView& view, std::uint8_t* to) {
     }
 }
 
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image,
+std::optional<LumaImage> luma_in(const GstVideoInfo& frames, const LoadedImage& image,
                                  bool in_color) {
-  const GstVideoInfo info = image.info();
-  const MappedFrame decoded(info, gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
-  if (!decoded) return std::nullopt;
+  GstBuffer* const buffer = gst_sample_get_buffer(image.sample.get());
+  auto decoded = std::make_unique<MappedFrame>(image.info(), buffer, GST_MAP_READ);
+  if (in_color) decoded = in_upper_bytes(std::move(decoded), buffer);
+  if (!*decoded) return std::nullopt;
+  const GstVideoInfo info = in_color ? color_info(image.info()) : image.info();
+  const GstVideoInfo format = in_color ? color_info(frames) : frames;
   std::optional<LumaImage> luma;
-  if (!read_in(converted_info(format, info), decoded, in_color,
+  if (!read_in(converted_info(format, info), *decoded, in_color,
                [&](const xcorr::MatrixView& view) { luma = luma_of(view); }))
     return std::nullopt;
   if (in_color && has_color(format)) {
@@ -188,8 +194,8 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& 
     };
     // The converter would smooth chroma, which is read of frames as it comes.
     if (has_components_of(format, info))
-      write(luma_view(decoded, xcorr::Memory::host, in_color));
-    else if (!read_in(converted_info(whole_chroma(format), info), decoded, in_color, write))
+      write(luma_view(*decoded, xcorr::Memory::host, in_color));
+    else if (!read_in(converted_info(whole_chroma(format), info), *decoded, in_color, write))
       return std::nullopt;
   }
   luma->mask = image.mask;

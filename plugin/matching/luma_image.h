@@ -68,9 +68,9 @@ LumaImage luma_of(const xcorr::MatrixView& view);
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
                                                    const std::vector<LumaImage>& before);
 
-/// The image's luma, as a pipeline of that format has it, and mask; `in_color`: and its colour, the
-/// format's components. Empty if it cannot be converted.
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image,
+/// The image's luma, as a pipeline of these frames has it, and mask; `in_color`: and its colour,
+/// their components. Empty if it cannot be converted.
+std::optional<LumaImage> luma_in(const GstVideoInfo& frames, const LoadedImage& image,
                                  bool in_color = false);
 
 }  // namespace cudaxcorr
