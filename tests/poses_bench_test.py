@@ -108,6 +108,9 @@ class Scenes(unittest.TestCase):
         for i, other, crossing in ((0, 2, 0), (1, 3, 0), (0, 1, 1 / 16)):
             neither = np.count_nonzero((whole > 0) & (seen[i] == 0) & (seen[other] == 0))
             self.assertAlmostEqual(neither / np.count_nonzero(whole), crossing, delta=0.02)
+        kind = scenes.Kind(32, hidden=0.25)
+        made = scenes.scene(3, [photograph(6), photograph(7)], kind, parts=2, width=320, height=240)
+        self.assertEqual([(each.shape, each.mean()) for each in made.seen], 2 * [((32, 32), 0.75)])
         self.assertEqual(scenes.Kind(128, hidden=0.3).name, 'square of 128, 30 % hidden')
 
     def test_fine_lines(self):

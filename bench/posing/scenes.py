@@ -47,6 +47,7 @@ class Scene:
     mask: np.ndarray | None
     poses: list  # (x, y, angle, scale) of the parts' centres
     bound: np.ndarray  # see Part.bound
+    seen: list  # of each part where in its template it is seen
 
 
 class Part:
@@ -56,6 +57,10 @@ class Part:
         self.photograph, self.center, self.size, self.shape = photograph, center, size, shape
         self.height = size // 3 if shape == 'bar' else size
         self.pitch = PART / size  # pixels of the photograph a pixel of the template
+
+    def places(self):
+        """(u, v) of the template's pixels."""
+        return np.meshgrid(*(np.arange(length) - (length - 1) / 2 for length in (self.size, self.height)))
 
     def covers(self, u, v, inset=0):
         across, down = self.size / 2 - inset, self.height / 2 - inset
@@ -93,7 +98,7 @@ class Part:
         share of the scale), the last one 0 unless the scale is unknown, too."""
         pixels = self.template()
         down, right = np.gradient(pixels)
-        u, v = np.meshgrid(*(np.arange(length) - (length - 1) / 2 for length in (self.size, self.height)))
+        u, v = self.places()
         slopes = [right, down, u * down - v * right, pixels, np.ones_like(pixels), u * right + v * down]
         counts = self.covers(u, v, INSET)
         slopes = np.array([each[counts] for each in slopes[:6 if grows else 5]], float)
@@ -187,10 +192,12 @@ def scene(seed, photographs, kind, *, parts=3, noise=NOISE, width=1920, height=1
         part = some_part(random, photographs[chosen], kind)
     others = [each for i, each in enumerate(photographs) if i != chosen]
     frame = clutter(random, others, width, height)
-    poses = []
+    poses, seen = [], []
     for _ in range(parts):
         poses.append(some_pose(random, kind, part, poses, width, height))
-        draw(frame, part, poses[-1], kind.hidden, random.integers(4) if kind.hidden else 0)
+        side = random.integers(4) if kind.hidden else 0
+        draw(frame, part, poses[-1], kind.hidden, side)
+        seen.append(part.shows(*part.places(), kind.hidden, side))
     frame += random.normal(0, noise, frame.shape)
     return Scene(to_bytes(frame), to_bytes(part.template()), part.mask(), poses,
-                 part.bound(noise, kind.scales != (1, 1)))
+                 part.bound(noise, kind.scales != (1, 1)), seen)
