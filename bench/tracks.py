@@ -39,13 +39,24 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def evaluate(tracker, sequence, starts):
-    """Measures of one sequence, over the frames of all runs."""
+def tightened(boxes, shown, true):
+    """Of boxes of a target that was shown in `shown` the part that `true` was of that."""
+    boxes = boxes.copy()
+    boxes[:, :2] += (true[:2] - shown[:2]) / shown[2:] * boxes[:, 2:4]
+    boxes[:, 2:4] *= true[2:] / shown[2:]
+    return boxes
+
+
+def evaluate(tracker, sequence, starts, most=None, loose=1):
+    """Measures of one sequence, over the frames of all runs, each of at most `most` frames. `loose`: how many times as
+    wide and high as the true box the first one is."""
     boxes, truth, ms = [], [], []
     for start in starts:
-        found, took = tracker.follow(sequence, start)
-        boxes.append(found[1:])
-        truth.append(sequence.truth[start + 1:])
+        run = sequence.first(start + 1 + most if most else None)
+        shown = run.drawn_loosely(start, loose)
+        found, took = tracker.follow(shown, start)
+        boxes.append(tightened(found[1:], shown.truth[start], run.truth[start]))
+        truth.append(run.truth[start + 1:])
         ms += [took] * (len(found) - 1)
     return measure(np.concatenate(boxes), np.concatenate(truth), ms)
 
@@ -117,7 +128,8 @@ def run(options, file):
     for folder in options.folders:
         sequence = sequences.read(folder, options.truth)
         for name, tracker in trackers.items():
-            table.add(name, sequence.name, evaluate(tracker, sequence, sequence.starts(options.starts)))
+            table.add(name, sequence.name, evaluate(tracker, sequence, sequence.starts(options.starts), options.frames,
+                                                    options.loose))
     table.means()
 
 
@@ -136,6 +148,9 @@ def parse():
         'those that have an attribute (hidden, turns, small, blur, color); several times: as many files')
     add('--measure', action='store_true', help='no trackers: print which sequences are small and have color')
     add('--starts', type=int, default=5, metavar='N', help='runs a sequence, from frames in its first 60 %%; default 5')
+    add('--frames', type=int, metavar='N', help='of a run at most, after the first; default: to the end')
+    add('--loose', type=float, default=1, metavar='TIMES', help='as wide and high as the true box is the one that is '
+        'shown; of what is found the same part counts; default 1')
     add('--truth', choices=sequences.FORMATS, help='what the numbers of four are; default: told from them')
     add('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
     options = parser.parse_args()

@@ -132,6 +132,17 @@ class Sequences(unittest.TestCase):
         with self.assertRaises(sequences.Unusable):
             sequences.Sequence('', frames, truth).starts(5)
 
+    def test_loose_boxes(self):
+        truth = np.array([[5, 10, 20, 20], [40, 40, 10, 20]], dtype=float)
+        frames = [np.zeros((60, 50, 3), np.uint8)] * 2
+        loose = sequences.Sequence('', frames, truth).drawn_loosely(0, 1.5)
+        np.testing.assert_array_equal(loose.truth, [[0, 5, 30, 30], truth[1]])
+        loose = sequences.Sequence('', frames, truth).drawn_loosely(1, 1.5)  # as far as the frame reaches
+        np.testing.assert_array_equal(loose.truth, [truth[0], [37.5, 35, 12.5, 25]])
+        moved = np.array([[37.5, 35, 12.5, 25, 1], [10, 20, 25, 50, .5]])
+        np.testing.assert_allclose(tracks.tightened(moved, loose.truth[1], truth[1]),
+                                   [[40, 40, 10, 20, 1], [15, 30, 20, 40, .5]])
+
 
 class Element(unittest.TestCase):
     def test_the_track_nearest_to_the_target_is_followed(self):
@@ -182,6 +193,11 @@ class Program(unittest.TestCase):
         self.assertGreater(float(strict['lost']), 0.5)
         self.assertAlmostEqual(float(rows['cudaxcorr', 'mean']['iou']), sum(
             float(rows['cudaxcorr', kind]['iou']) for kind in ('moves-pieces', 'blurs-pieces')) / 2, places=3)
+
+    def test_short_runs_from_loose_boxes(self):
+        row = self.rows('--starts=2', '--frames=20', '--loose=1.3', self.made / 'moves-pieces')['cudaxcorr', 'mean']
+        self.assertEqual((row['frames'], row['wrong']), ('40', '0.0000'))
+        self.assertGreater(float(row['iou']), 0.8)
 
     def test_beside_opencv(self):
         if not importlib.util.find_spec('cv2'):
@@ -271,6 +287,7 @@ if __name__ == '__main__':
     try:
         import numpy as np
         import calibrate
+        import tracks
         from tracking import attributes, element, measures, sequences
     except (ImportError, ValueError) as why:  # the latter: gi has no such version
         print(f'nothing was tested: {why}')

@@ -52,6 +52,20 @@ class Sequence:
             raise Unusable(f'{self.name}: the whole target is in view in no frame')
         return [int(frame) for frame in found]
 
+    def first(self, count):
+        """The first frames alone."""
+        return Sequence(self.name, self.frames[:count], self.truth[:count])
+
+    def drawn_loosely(self, start, times):
+        """The same with a box in frame `start` that is so many times as wide and high, as far as the frame reaches."""
+        low, size = np.split(self.truth[start], 2)
+        around = size * (times - 1) / 2
+        loose_low = np.maximum(low - around, 0)
+        loose_high = np.minimum(low + size + around, self.frames[0].shape[1::-1])
+        truth = self.truth.copy()
+        truth[start] = [*loose_low, *(loose_high - loose_low)]
+        return Sequence(self.name, self.frames, truth)
+
 
 # ---- boxes --------------------------------------------------------------------------------------------
 
