@@ -219,6 +219,17 @@ Result<std::int64_t> EdgeTemplate::count(Stream stream) const {
   return count;
 }
 
+Status enough_edges(std::size_t index, double scale, std::int64_t count,
+                    const MatchSettings& settings) {
+  if (count >= least_edges) return {};
+  return {Code::invalid_argument, "template " + std::to_string(index) + " has too few edges" +
+                                      (scale == 1 ? "" : " at scale " + text_of(scale)) + ", " +
+                                      std::to_string(count) + " pixels: gradients of at least " +
+                                      text_of(settings.edge_contrast) +
+                                      " gray levels a pixel count, " + std::to_string(edge_radius) +
+                                      " pixels or more from its border and its mask's"};
+}
+
 Result<EdgeBank> EdgeBank::make(const Device& device, const std::vector<BankTemplate>& bank,
                                 const MatchSettings& settings, Stream stream) {
   EdgeBank made;
@@ -228,13 +239,7 @@ Result<EdgeBank> EdgeBank::make(const Device& device, const std::vector<BankTemp
     if (!edges.ok()) return edges.status();
     const auto count = edges.value()->count(stream);
     if (!count.ok()) return count.status();
-    if (count.value() < least_edges)
-      return Status(Code::invalid_argument,
-                    "template " + std::to_string(i) + " has too few edges, " +
-                        std::to_string(count.value()) + " pixels: gradients of at least " +
-                        text_of(settings.edge_contrast) + " gray levels a pixel count, " +
-                        std::to_string(edge_radius) +
-                        " pixels or more from its border and its mask's");
+    if (Status s = enough_edges(i, 1, count.value(), settings); !s.ok()) return s;
     made.bank_.push_back({t.type, t.size, edges.value()});
     made.templates_.push_back(std::move(edges.value()));
   }

@@ -90,6 +90,11 @@ class EdgeBank {
   std::vector<std::shared_ptr<EdgeTemplate>> templates_;
 };
 
+/// Whether a template, at that scale, has so many pixels of edges that not anything would match.
+/// Errors: invalid_argument, which names it.
+Status enough_edges(std::size_t index, double scale, std::int64_t count,
+                    const MatchSettings& settings);
+
 /// Of that share of the contrast that edges of templates have.
 EdgeRule edge_rule(const MatchSettings& settings, double share);
 /// Of templates.

@@ -62,8 +62,7 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
     if (auto status = work_in(self, place, frame.requested.settings); !status.ok()) return status;
   }
   if (auto status = configure(self, frame.requested); !status.ok()) {
-    // Other frames or settings may cost less.
-    if (status.code() != xcorr::Code::over_budget) return status;
+    if (!is_refusal(status)) return status;
     pass_unanalysed(self, frame, status.message().c_str());
     return {};
   }

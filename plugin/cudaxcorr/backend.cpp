@@ -185,7 +185,7 @@ BackendSession exchange(GstCudaXCorr* self, BackendSession session) {
   Element& element = *self->element;
   const StreamLock streaming(self);
   std::swap(element.analyser, session.analyser);
-  element.too_costly.reset();
+  element.refused.reset();
   const ObjectLock lock(self);
   std::swap(element.context, session.context);
   return session;

@@ -70,13 +70,20 @@ Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
   return task;
 }
 
-/// What costs too much is not tried again for each frame: that may take all the memory allowed.
+bool has_refused(const Element& element, const Task& task) {
+  return element.refused && element.refused->task == task;
+}
+
+/// What is refused is not tried again for each frame: that may take all the memory allowed.
 xcorr::Status prepare(GstCudaXCorr* self, const Task& task) {
   Element& element = *self->element;
-  if (element.too_costly && element.too_costly->task == task) return element.too_costly->status;
+  if (has_refused(element, task)) return element.refused->status;
   GST_DEBUG_OBJECT(self, "preparing for a task");
   xcorr::Status status = element.analyser->configure(task);
-  if (status.code() == xcorr::Code::over_budget) element.too_costly = {task, status};
+  if (is_refusal(status)) {
+    element.refused = {task, status};
+    element.warned_of_bad_frame = false;
+  }
   return status;
 }
 
@@ -97,6 +104,11 @@ xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
 
 }  // namespace
 
+bool is_refusal(const xcorr::Status& status) {
+  return status.code() == xcorr::Code::over_budget || status.code() == xcorr::Code::unsupported ||
+         status.code() == xcorr::Code::invalid_argument;
+}
+
 void post_warnings(GstCudaXCorr* self) {
   for (const std::string& text : self->element->analyser->take_warnings())
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
@@ -107,6 +119,9 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   const Task task = task_of(self, requested);
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(self); !status.ok()) return status;
+  // Nothing has worked so far, so there is nothing to return to.
+  if (has_refused(element, element.working))
+    element.working = {requested.template_set, requested.settings.search};
   xcorr::Status status = prepare(self, task);
   // After an error of the device no other settings would work either; another may take these.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
@@ -118,8 +133,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   };
   if (refusable) return_to_working();
   if (status.code() == xcorr::Code::unsupported || status.code() == xcorr::Code::invalid_argument) {
-    // What worked with other frames or templates need not with these.
-    element.working.search.match = without_demands(element.working.search.match);
+    // A kernel that worked with other frames or templates need not with these.
     element.working.search.match.kernel = "auto";
     return_to_working();
   }

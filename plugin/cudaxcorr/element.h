@@ -65,8 +65,8 @@ struct Element {
     Task task;
     xcorr::Status status;
   };
-  std::optional<Refused> too_costly;  ///< what the analyser refused last, of these caps
-  Task working;  ///< the last that frames passed with, at first what the element started with
+  std::optional<Refused> refused;  ///< what the analyser refused last, of these caps
+  Task working;  ///< the last that frames passed with, until then what the element started with
   std::deque<FrameInFlight> frames;  ///< oldest first
   LatenessDetector lateness;
   TrackTimes times;

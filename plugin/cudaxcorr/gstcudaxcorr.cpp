@@ -138,7 +138,6 @@ gboolean start(GstBaseTransform* base) {
   {
     const StreamLock streaming(base);
     element.working = {std::move(template_set), settings.search};
-    element.working.search.match = without_demands(settings.search.match);
     element.warned_of_no_templates = false;
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;
@@ -218,7 +217,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   if (!element.caps.set(caps)) return FALSE;
   element.analyser->set_format(element.caps.info);
   element.response.set_format(element.caps.info);
-  element.too_costly.reset();
+  element.refused.reset();
   element.warned_of_bad_frame = false;
   element.waited = G_MAXUINT;
   return TRUE;

@@ -150,6 +150,33 @@ TEST_P(EdgePosesTest, Masked) {
                0.8);
 }
 
+/// A square of which the rim and its margin leave nothing where it is small: such an image would
+/// match anything.
+TEST_P(EdgePosesTest, TooFewEdgesAtTheLeastSize) {
+  Bytes square({32, 32}, 30);
+  for (int y = 8; y < 24; ++y)
+    for (int x = 8; x < 24; ++x) square.at(x, y) = 200;
+  Bytes frame({160, 120}, 30);
+  for (int y = 40; y < 72; ++y)
+    for (int x = 60; x < 92; ++x) frame.at(x, y) = 200;
+  MatchSettings settings = on_edges(1, 0.6);
+  settings.poses.scale_max = 2;
+  const std::vector<MatrixView> templates{square.view()};
+  for (const double least : {0.4, 1.0}) {
+    settings.poses.scale_min = least;
+    Matcher matcher = std::move(Matcher::create(Device{GetParam()}).value());
+    ASSERT_TRUE(matcher.set_templates(templates).ok());
+    const Status status = matcher.prepare(ElementType::u8, frame.size, settings);
+    EXPECT_EQ(status.ok(), least == 1) << status.message();
+    if (!status.ok()) {
+      EXPECT_EQ(status.code(), Code::invalid_argument);
+      EXPECT_NE(status.message().find("template 0 has too few edges at scale 0.4, "),
+                std::string::npos)
+          << status.message();
+    }
+  }
+}
+
 /// What learns is turned anew.
 TEST_P(EdgePosesTest, Learnt) {
   const auto live = LiveTemplate::create(device, scene.pattern().view());

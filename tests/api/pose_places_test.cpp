@@ -340,6 +340,27 @@ TEST_P(PosePlacesTest, AmongPlacesLikeTheSmallestImages) {
   EXPECT_EQ(found(match(frame, scene.pattern(), settings), scene), 1);
 }
 
+/// By a method that takes no means off almost all places of a bright frame are alike: images of
+/// more pixels, which resemble fewer places by chance by others, are no better there.
+TEST_P(PosePlacesTest, SmallPartsByMethodsOfBrightness) {
+  const auto bright = [](const Texture& texture) {
+    return [texture](double x, double y) { return 200 + (texture(x, y) - 128) / 4; };
+  };
+  const Scene scene{.part = {48, 48},
+                    .poses = {{100.3, 80.6, 0, 0.6}, {280.4, 90.2, 0, 0.7}, {180.7, 230.5, 0, 0.8}},
+                    .inside = bright(Texture(3, 8, 40)),
+                    .outside = bright(Texture(103, 8, 20))};
+  MatchSettings settings = all_round(3);
+  settings.threshold = 0.95;
+  settings.poses.angle_extent = 0;
+  settings.poses.scale_min = 0.6;
+  settings.poses.scale_max = 2.6;
+  for (const Method method : {Method::ccorr_normed, Method::sqdiff_normed}) {
+    settings.method = method;
+    EXPECT_EQ(found(match(scene.frame({400, 320}), scene.pattern(), settings), scene), 3);
+  }
+}
+
 ON_EACH_BACKEND(PosePlacesTest);
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <tuple>
 
 #include "support.hpp"
 
@@ -213,15 +214,26 @@ ELEMENT_TEST(larger_than_the_frame) {
   }
 }
 
-/// From the start, too: upright ones are searched then.
+/// Nothing has worked yet, and another search would find other things: frames pass, and the
+/// settings stay, to be mended one by one.
 ELEMENT_TEST(what_cannot_be_from_the_start) {
   const Quarters quarters;
-  Finder finder("angle-extent=360 prefilter-sigma=1 max-peaks=8 threshold=0.8 template=" +
-                quarters.file);
-  assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
-  assert_warned(finder, "prefilter");
-  assert_text(finder.get("angle-extent"), "0");
-  assert_text(finder.get("prefilter-sigma"), "1");
+  Finder finder(
+      "angle-extent=360 prefilter-sigma=1 pyramid-levels=3 max-peaks=8 threshold=0.8 "
+      "template=" +
+      quarters.file);
+  for (const auto& [property, value, told] :
+       {std::tuple("prefilter-sigma", "1", "prefilter"),
+        std::tuple("prefilter-sigma", "0", "pyramid_levels of 3")}) {
+    finder.set(property, value);
+    for (int i = 0; i < 2; ++i) assert_equals_int(finder.find(quarters.scene).peaks.size(), 0);
+    assert_warned(finder, told, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+    assert_text(finder.get("angle-extent"), "360");
+    assert_text(finder.get("pyramid-levels"), "3");
+  }
+  finder.set("pyramid-levels", "-1");
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a third warning");
 }
 
 /// A target that turns keeps its id, also by quarters, if its turns have no limit.

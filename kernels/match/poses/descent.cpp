@@ -30,12 +30,13 @@ constexpr double coarse_margin = 0.2;
 /// What a score of n pixels reaches by chance somewhere on a frame, times the root of n.
 constexpr double chance = 1;
 
-/// See CollectCandidates::Source: the least images have none. Of edges few pixels count, whose
-/// number says nothing; at full size all scores are exact.
-float bonus_of(const PoseTemplate& templ, PoseIndex pose) {
+/// See CollectCandidates::Source: the least images have none. Only a method that takes means off
+/// scores nothing by chance in the mean: with the others almost all places are alike, and of edges
+/// few pixels count, whose number says nothing. At full size all scores are exact.
+float bonus_of(const PoseTemplate& templ, Method method, PoseIndex pose) {
   const PoseGrid& grid = templ.grid();
   const int top = grid.top();
-  if (top == 0 || templ.edges(0).made) return 0;
+  if (top == 0 || method != Method::ccoeff_normed) return 0;
   const auto reached = [&](int scale) {
     const double side = std::ldexp(grid.scale(top, {0, scale}), -top);
     return chance / (std::sqrt(static_cast<double>(grid.steps().extent.area())) * side);
@@ -236,7 +237,7 @@ Status PoseDescent::allocate(const PoseTemplate& templ, const PoseBank& images,
     sources.push_back({images.poses[index], size.width, size.height,
                        images.to_centre[index].width - 2 * top.padding().width,
                        images.to_centre[index].height - 2 * top.padding().height,
-                       bonus_of(templ, images.poses[index])});
+                       bonus_of(templ, last_rescore_.problem.method, images.poses[index])});
   const auto upload = [&](Block& block, const auto& values) {
     return xcorr::upload(backend, block, values.data(), values.size() * sizeof(values[0]), stream);
   };

@@ -24,7 +24,7 @@ constexpr double least_likeness = 0.35;
 /// twice. With fewer, too many places of a frame full of edges look as much like it as a part does
 /// of which half is hidden. Each halving more takes twice as many: then more pixels mix edges of
 /// the part with those round what is seen of it.
-double least_edges(int level) { return std::ldexp(20, level - 2); }
+double least_edges_left(int level) { return std::ldexp(20, level - 2); }
 /// Pixels along the shorter side of the smallest frame.
 constexpr int least_frame = 12;
 
@@ -120,6 +120,24 @@ Result<double> PoseTemplate::edges_shown(const WarpMap& map, int level, Stream s
   return double(edge_squares(images.value(), 0, size, size)) / of_pixel;
 }
 
+Result<std::int64_t> PoseTemplate::fewest_edges(Stream stream) const {
+  std::vector<WarpMap> maps;
+  for (int angle = 0; angle < grid_.angles(0); angle += stride_of(grid_.angles(0), most_angles))
+    maps.push_back(grid_.map(0, {angle, 0}));
+  const auto images = images_of(maps, 0, stream);
+  if (!images.ok()) return images.status();
+  const std::int64_t each = images.value().most.area(), plane = std::ssize(maps) * each;
+  std::int64_t fewest = each;
+  for (std::int64_t begin = 0; begin < plane; begin += each) {
+    const std::byte* const image = images.value().pixels.data() + begin;
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < each; ++i)
+      count += image[i] != std::byte{no_edge} || image[i + plane] != std::byte{no_edge};
+    fewest = std::min(fewest, count);
+  }
+  return fewest;
+}
+
 Result<bool> PoseTemplate::has_no_contrast(Stream stream) const {
   if (is_live()) return false;
   // At other poses the rim of the mask has something of what lies outside.
@@ -156,7 +174,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     if (edge_rule_ && level > 1 && range.scale_min == range.scale_max && !asked) {
       const auto shown = edges_shown(map, level, stream);
       if (!shown.ok()) return shown.status();
-      if (shown.value() < least_edges(level)) break;
+      if (shown.value() < least_edges_left(level)) break;
     }
     likeness_.push_back(left);
   }

@@ -140,6 +140,14 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
                                  region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
+  // What is followed may shrink: it is sought near where it was seen.
+  if (edges.made && !range.vicinity) {
+    const auto fewest = templ.fewest_edges(stream);
+    if (!fewest.ok()) return fewest.status();
+    if (Status s = enough_edges(searches_.size(), range.scale_min, fewest.value(), settings_);
+        !s.ok())
+      return s;
+  }
   const int level = templ.grid().top();
   const auto seconds =
       pose_search_cost(templ, size_of_level(level), device_, settings_.budget, seconds_);

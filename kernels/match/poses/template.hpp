@@ -82,6 +82,10 @@ class PoseTemplate {
   /// is scored with their own masks after that. They live here, as long as this does.
   Result<PoseBank> top_bank(Stream stream);
 
+  /// On edges: how many pixels of them its images at full size and the least size of the range
+  /// have, at the angle at which they have the fewest.
+  Result<std::int64_t> fewest_edges(Stream stream) const;
+
   /// Enqueues making anew what is made of a live template that has changed, of the images in
   /// top_bank() only those that are wanted. An error changes nothing: it is tried again.
   Status refresh(const std::vector<bool>& wanted, Stream stream);
