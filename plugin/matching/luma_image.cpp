@@ -2,7 +2,7 @@
 #include "matching/luma_image.h"
 
 #include <algorithm>
-#include <climits>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -73,22 +73,25 @@ bool must_be_copied(const GstVideoFrame& frame) {
 
 }  // namespace
 
-bool LumaImage::is_flat() const {
+double LumaImage::contrast() const {
   const auto area = static_cast<std::size_t>(size.area());
-  const auto is_flat = [&](const auto& value) {
-    int least = INT_MAX, most = INT_MIN;
+  const auto contrast_of = [&](const auto& value) {
+    double count = 0, sum = 0, squares = 0;
+    int first = 0;
     for (std::size_t i = 0; i < area; ++i) {
       if (!counts(i)) continue;
-      least = std::min<int>(least, value(i));
-      most = std::max<int>(most, value(i));
-      if (least < most) return false;
+      if (count++ == 0) first = value(i);
+      const double from_first = value(i) - first;  // 0 throughout if all are equal
+      sum += from_first;
+      squares += from_first * from_first;
     }
-    return true;
+    return count == 0 ? 0 : std::sqrt(std::max(0.0, squares / count - sum * sum / (count * count)));
   };
-  if (color.empty()) return is_flat([&](std::size_t i) { return (*this)[i]; });
-  for (std::size_t first = 0; first < color.size(); first += area)
-    if (!is_flat([&](std::size_t i) { return color[first + i]; })) return false;
-  return true;
+  if (color.empty()) return contrast_of([&](std::size_t i) { return (*this)[i]; });
+  double most = 0;
+  for (std::size_t begin = 0; begin < color.size(); begin += area)
+    most = std::max(most, contrast_of([&](std::size_t i) { return color[begin + i]; }));
+  return most;
 }
 
 void write_luma(const xcorr::MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch) {

@@ -48,8 +48,10 @@ struct LumaImage {
     return {mask.data(), xcorr::ElementType::u8, size, size.width};
   }
   bool counts(std::size_t pixel) const { return mask.empty() || mask[pixel]; }
-  /// Whether all pixels that count are equal, in colour if that is matched on.
-  bool is_flat() const;
+  /// The standard deviation of the pixels that count; if colour is matched on, that of the
+  /// component which has most.
+  double contrast() const;
+  bool is_flat() const { return contrast() == 0; }
 };
 
 /// Writes the luma of a matrix, row by row, `pitch` bytes apart. Both are in host memory.

@@ -2,6 +2,7 @@
 #include "matching/task_warnings.h"
 
 #include <algorithm>
+#include <iomanip>
 #include <sstream>
 
 #include "matching/frame.h"
@@ -27,6 +28,9 @@ std::string at_least_of(const xcorr::PoseRange& poses) {
   return text.str();
 }
 
+/// Gray levels, of which rounding alone makes 0.3: what has less is like noise.
+constexpr double least_contrast = 1;
+
 void add_those_of(const LumaImage& image, const std::string& file,
                   const xcorr::MatchSettings& match, xcorr::Size frame,
                   std::vector<std::string>& warnings) {
@@ -42,12 +46,19 @@ void add_those_of(const LumaImage& image, const std::string& file,
     warnings.push_back(name + " of " + text_of(image.size) + " pixels" + at_least_of(match.poses) +
                        " is larger than the " + text_of(area) +
                        " that are searched: it cannot match");
-  if (!xcorr::is_on_edges(match.match_on) && xcorr::info(match.method).centred && image.is_flat())
-    warnings.push_back(name + (image.mask.empty() ? "" : ", where its mask counts,") +
-                       " is flat: it has no contrast that the method '" +
+  if (xcorr::is_on_edges(match.match_on) || !xcorr::info(match.method).centred) return;
+  const std::string where = name + (image.mask.empty() ? "" : ", where its mask counts,");
+  if (const double contrast = image.contrast(); contrast == 0) {
+    warnings.push_back(where + " is flat: it has no contrast that the method '" +
                        xcorr::info(match.method).name +
                        "' could match; 'sqdiff-normed' compares brightness, 'match-on=edges' a "
                        "mask's outline");
+  } else if (contrast < least_contrast) {
+    std::ostringstream text;
+    text << where << " is almost flat: noise may match its contrast of " << std::setprecision(2)
+         << contrast << " gray levels as well as it does";
+    warnings.push_back(text.str());
+  }
 }
 
 /// Of limits the wrong way round, and of steps that leave nothing between the ends of a range.

@@ -149,6 +149,14 @@ ELEMENT_TEST(small_template_under_a_wide_prefilter) {
               {"9x9 pixels is flat after smoothing", "of 10, so nothing is smoothed"});
 }
 
+ELEMENT_TEST(almost_flat_templates) {
+  Gray faint(16, 12, 90);
+  faint.at(5, 6) = 91;
+  const std::string settings = "template=" + save(faint, "faint.png") + " ";
+  assert_told(settings, {"faint.png' is almost flat", "contrast of 0.072 gray levels"});
+  fail_unless(messages_of(settings + "method=sqdiff-normed").empty());
+}
+
 ELEMENT_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);
