@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What colours say of a target: bins, where a box of the target's colours is, which part of a box
-// the target is, and what they do not tell.
+// What colours say of a target: bins, where a box of the target's colours is, and what they do not
+// tell.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "select/select.hpp"
-#include "stages/tracker/target_mask.hpp"
+#include "stages/tracker/histograms.hpp"
 #include "tracking/filters/color_frame.hpp"
 
 namespace api {
@@ -38,10 +38,6 @@ class HistogramModel {
   void find(const ColorFrame& frame, const Cropping& window, const FilterShape& shape,
             float* prior) const {
     launch<stage::HistogramPrior>(frame, window, shape, histograms_.get(), prior);
-  }
-  void mask(const ColorFrame& frame, const Cropping& window, const FilterShape& shape,
-            std::uint8_t* cells_of) const {
-    launch<stage::TargetMask>(frame, window, shape, histograms_.get(), cells_of);
   }
   double separation() const { return histograms_->separation(); }
 
@@ -179,36 +175,6 @@ TEST_F(HistogramModelTest, CountsLittleWhereTheSurroundingsHaveItsColours) {
   EXPECT_LT(model_.separation(), 0.25);
   find(Scene().frame(), 60, 70);
   EXPECT_LT(*std::ranges::max_element(prior_), 0.1);
-}
-
-TEST_F(HistogramModelTest, GroundInTheBoxIsNotTheTarget) {
-  Scene scene;
-  scene.paint(80, 76, 24, 8, 190, 40, 40);  // a fifth of the box, in its middle
-  const Cropping window = window_round(92, 80);
-  model_.learn(scene.frame(), window, shape_);
-  std::vector<std::uint8_t> mask(cells, 7);
-  model_.mask(scene.frame(), window, shape_, mask.data());
-  for (int x = 17; x < 23; ++x) {
-    EXPECT_EQ(mask[19 * grid + x], 1);
-    EXPECT_EQ(mask[20 * grid + x], 1);
-    EXPECT_EQ(mask[15 * grid + x], 0);  // the first row of the box, and the last one
-    EXPECT_EQ(mask[24 * grid + x], 0);
-  }
-  // Later ones change nothing.
-  model_.learn(scene.frame(), window, shape_);
-  std::ranges::fill(mask, 7);
-  model_.mask(scene.frame(), window, shape_, mask.data());
-  EXPECT_EQ(std::ranges::count(mask, 7), cells);
-}
-
-TEST_F(HistogramModelTest, AllOfABoxThatIsFullIsTheTarget) {
-  Scene scene;
-  scene.paint(80, 60, 24, 40, 190, 40, 40);
-  const Cropping window = window_round(92, 80);
-  model_.learn(scene.frame(), window, shape_);
-  std::vector<std::uint8_t> mask(cells);
-  model_.mask(scene.frame(), window, shape_, mask.data());
-  EXPECT_EQ(std::ranges::count(mask, 1), cells);
 }
 
 TEST_F(HistogramModelTest, GrayPicturesCountByTheirLuma) {

@@ -26,7 +26,7 @@
 #include "stages/poses/pose_refine.hpp"
 #include "stages/poses/pyramid_down.hpp"
 #include "stages/tracker/crop.hpp"
-#include "stages/tracker/target_mask.hpp"
+#include "stages/tracker/histograms.hpp"
 
 namespace {
 
@@ -145,7 +145,6 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::FilterResponse>({}, tried);
   ask_for_more<stage::HistogramUpdate>({1, 1, {0, 0, 64, 64}}, tried);
   ask_for_more<stage::HistogramPrior>({1, 1, {0, 0, 64, 64}}, tried);
-  ask_for_more<stage::TargetMask>({1, 1, {0, 0, 64, 64}}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
   ask_for_more<stage::Filter>(

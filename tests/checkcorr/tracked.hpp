@@ -11,7 +11,7 @@
 
 #include "posed.hpp"
 #include "stages/tracker/crop.hpp"
-#include "stages/tracker/target_mask.hpp"
+#include "stages/tracker/histograms.hpp"
 
 namespace checkcorr {
 
@@ -124,9 +124,6 @@ inline xcorr::Status make_filters(Scenario& scenario) {
   set(values, "known", known);
   set(values, "training_samples", tracked_samples());
   set(values, "shapes", std::vector<xcorr::tracker::FilterShape>{{10, 10}, {7.3, 14.1}, {12, 8}});
-  std::vector<std::uint8_t> masks(tracked_filters * xcorr::tracker::cells, 1);
-  for (int i = 0; i < xcorr::tracker::cells; ++i) masks[i] = i % 7 < 4;  // the first one has holes
-  set(values, "masks", masks);
   return scenario.make<xcorr::stage::FilterUpdate>({tracked_filters, tracked_filters});
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of histograms of colours and the masks by them: in double precision, sums over boxes
-// cell by cell.
+// The oracle of histograms of colours: in double precision, sums over boxes cell by cell.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "stages/tracker/target_mask.hpp"
+#include "stages/tracker/histograms.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -135,57 +134,14 @@ Status make_priors(const stage::ColorWindows& p, const Device&,
   return {};
 }
 
-Status make_masks(const stage::ColorWindows& p, const Device&, const stage::TargetMask::Buffers& b,
-                  PlanState*) {
-  for (int window = 0; window < p.windows; ++window) {
-    const Look& look = b.looks[window];
-    if (look.side == 0 || b.histograms[look.filter].times != 1) continue;
-    const FilterShape& shape = b.shapes[look.filter];
-    const float* const posterior = b.histograms[look.filter].posterior;
-    std::vector<double> likelihood(cells);
-    for (int y = 0; y < window_size; ++y)
-      for (int x = 0; x < window_size; ++x)
-        likelihood[y / cell * grid + x / cell] +=
-            std::floor(posterior[bin_of(p, b, b.croppings[window], x, y)] * 65536) / 65536 / 16;
-    const auto near = [](int i, int k, int away) {
-      return std::max(std::abs(i % grid - k % grid), std::abs(i / grid - k / grid)) <= away;
-    };
-    std::vector<bool> of_target(cells);
-    int in_box = 0, target_in_box = 0;
-    for (int i = 0; i < cells; ++i) {
-      double sum = 0, all = 0;
-      for (int k = 0; k < cells; ++k) {
-        if (!near(i, k, 1)) continue;
-        const double weight = (i % grid == k % grid ? 2 : 1) * (i / grid == k / grid ? 2 : 1);
-        sum += weight * likelihood[k];
-        all += weight;
-      }
-      of_target[i] = sum / all > 0.5;
-      if (!shape.on_target(i % grid, i / grid)) continue;
-      in_box += 1;
-      target_in_box += of_target[i];
-    }
-    const double share = static_cast<double>(target_in_box) / in_box;
-    for (int i = 0; i < cells; ++i) {
-      bool masked = share < 0.2 || share > 0.9;
-      for (int k = 0; k < cells; ++k) masked = masked || (of_target[k] && near(i, k, 1));
-      b.masks[std::int64_t{look.filter} * cells + i] = masked;
-    }
-  }
-  return {};
-}
-
 constexpr Variant<stage::HistogramUpdate> update_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8}, {.launch = update}}};
 constexpr Variant<stage::HistogramPrior> prior_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8},
      {.launch = make_priors}}};
-constexpr Variant<stage::TargetMask> mask_table[] = {
-    {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8},
-     {.launch = make_masks}}};
 
 }  // namespace
 
-Family reference_histograms_family() { return Family(update_table, prior_table, mask_table); }
+Family reference_histograms_family() { return Family(update_table, prior_table); }
 
 }  // namespace xcorr::cpu

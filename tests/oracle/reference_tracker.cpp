@@ -118,12 +118,12 @@ Vector solved(const Weighted& samples, Vector b, double pull) {
 /// [channel][frequency]
 using Filter = std::vector<Vector>;
 
-Filter cropped(const Filter& filter, const FilterShape& shape, const std::uint8_t* mask) {
+Filter cropped(const Filter& filter, const FilterShape& shape) {
   Filter on_target;
   for (const Vector& spectrum : filter) {
     std::vector<double> image = transformed_back(spectrum);
     for (int i = 0; i < cells; ++i)
-      if (!shape.on_target(i % grid, i / grid) || !mask[i]) image[i] = 0;
+      if (!shape.on_target(i % grid, i / grid)) image[i] = 0;
     on_target.push_back(transformed(image));
   }
   return on_target;
@@ -177,7 +177,7 @@ Status filter_update(const stage::FilterUpdate::Problem& p, const Device&,
         const Vector f = solved(samples, right, pull);
         for (int c = 0; c < channels; ++c) whole[c][frequency] = f[c];
       }
-      on_target = cropped(whole, shape, b.masks + std::int64_t{t.filter} * cells);
+      on_target = cropped(whole, shape);
     }
     for (int c = 0; c < channels; ++c)
       for (int frequency = 0; frequency < frequencies; ++frequency) {

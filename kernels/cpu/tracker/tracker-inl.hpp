@@ -193,14 +193,12 @@ HWY_INLINE void solve(const TrainingSample& training_sample, const FilterShape& 
 }
 
 /// What of a filter lies on the target.
-HWY_INLINE void crop(const FilterShape& shape, const std::uint8_t* mask, const float* filter,
-                     float* cropped) {
+HWY_INLINE void crop(const FilterShape& shape, const float* filter, float* cropped) {
   Image& image = scratch().image;
   inverse(filter, image);
   for (int g = 0; g < pair_vectors; ++g)
     for (int i = 0; i < cells; ++i)
-      image[g * cells + i] *=
-          Lanes(mask[i] && shape.on_target(i % grid, i / grid) ? 1.0f / cells : 0.0f);
+      image[g * cells + i] *= Lanes(shape.on_target(i % grid, i / grid) ? 1.0f / cells : 0.0f);
   forward(image, cropped);
 }
 
@@ -222,8 +220,8 @@ inline void remember(const float* seen, const TrainingSample& training_sample, c
 
 /// \param known, filter  the whole one, then what of it lies on the target
 inline void filter_update(const float* seen, const TrainingSample& training_sample,
-                          const FilterShape& shape, const std::uint8_t* mask, const float* samples,
-                          float* next_samples, const float* known, float* filter) {
+                          const FilterShape& shape, const float* samples, float* next_samples,
+                          const float* known, float* filter) {
   remember(seen, training_sample, samples, next_samples);
   const bool knows = training_sample.count > 1;
   const float* const known_on_target = known + spectrum_floats;
@@ -231,13 +229,13 @@ inline void filter_update(const float* seen, const TrainingSample& training_samp
   solve(training_sample, shape, next_samples, first_pull, filter, [&](Complex& b, int i, int g) {
     if (knows) b += load(known_on_target, i, g) * Lanes(first_pull);
   });
-  crop(shape, mask, filter, on_target);
+  crop(shape, filter, on_target);
   // By how much the first solution did not yield counts on, as in ADMM.
   solve(training_sample, shape, next_samples, second_pull, filter, [&](Complex& b, int i, int g) {
     const Complex pulled = load(on_target, i, g);
     b += pulled * Lanes(second_pull) - (load(filter, i, g) - pulled) * Lanes(first_pull);
   });
-  crop(shape, mask, filter, on_target);
+  crop(shape, filter, on_target);
 }
 
 // ---- responses --------------------------------------------------------------------------------

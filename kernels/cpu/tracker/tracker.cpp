@@ -38,9 +38,8 @@ Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
     const TrainingSample& training_sample = b.training_samples[i];
     const std::int64_t filter = training_sample.filter, at = filter * spectrum_floats;
     HWY_DYNAMIC_DISPATCH(filter_update)
-    (b.seen + i * spectrum_floats, training_sample, b.shapes[filter], b.masks + filter * cells,
-     b.samples + samples_kept * at, b.next_samples + samples_kept * at, b.known + 2 * at,
-     b.filters + 2 * at);
+    (b.seen + i * spectrum_floats, training_sample, b.shapes[filter], b.samples + samples_kept * at,
+     b.next_samples + samples_kept * at, b.known + 2 * at, b.filters + 2 * at);
   });
   return {};
 }

@@ -110,10 +110,9 @@ __global__ void __launch_bounds__(threads_of_pairs) crop(stage::FilterUpdate::Bu
   read_spectrum<pairs>(filter, images);
   transform<Direction::inverse>(images, pairs);
   const FilterShape& shape = b.shapes[number];
-  const std::uint8_t* const mask = b.masks + number * cells;
   for (int i = threadIdx.x; i < cells; i += threads_of_pairs) {
     const int x = i % grid, y = i / grid;
-    const float share = mask[i] && shape.on_target(x, y) ? 1.0f / cells : 0.0f;
+    const float share = shape.on_target(x, y) ? 1.0f / cells : 0.0f;
 #pragma unroll
     for (int p = 0; p < pairs; ++p) {
       Value& value = images[p * image_values + y * row_pitch + x];

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage filter_update: the spectra of windows with a target in their middle, its mask -> its
-// filter.
+// The stage filter_update: the spectra of windows with a target in their middle -> its filter.
 //
 // With x the transform of the channels at a frequency (a vector over channels), y that of the
 // response which is wanted (a Gaussian in the middle), and f the filter's, the response is f* x.
 // Training solves, at each frequency, over the samples that are remembered, with their weights w,
 //   sum of w |f* x - y|^2 / n + pull |f - g|^2  ->  min
 // twice: with g = what of the filter so far lies on the target, 0 for the first sample, and then
-// with g = the same of that first solution. On the target are the cells of its box that its mask
-// has. So what the filter responds to is drawn onto the target, and the surroundings remain as what
-// it must not respond to.
+// with g = the same of that first solution. So what the filter responds to is drawn onto the
+// target, and the surroundings remain as what it must not respond to.
 //
 // The two solutions are steps of the ADMM of Galoogahi et al., Learning Background-Aware
 // Correlation Filters, 2017; more of them gain nothing. That each training begins with the last
@@ -98,7 +96,6 @@ struct FilterUpdate {
     const float* seen = nullptr;  ///< spectra, of the training samples' windows
     const tracker::TrainingSample* training_samples = nullptr;
     const tracker::FilterShape* shapes = nullptr;  ///< of the filters
-    const std::uint8_t* masks = nullptr;           ///< [filter][cell]: 0 where it is not the target
     /// What each filter has learnt: [filter][slot], each laid out as a spectrum
     const float* samples = nullptr;
     float* next_samples = nullptr;  ///< may be the same memory; like `filters`, of those taught
@@ -114,8 +111,6 @@ struct FilterUpdate {
     visit("training_samples", &Buffers::training_samples,
           records<tracker::TrainingSample>(p.training_samples));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
-    visit("masks", &Buffers::masks,
-          records<std::uint8_t>(std::int64_t{p.filters} * tracker::cells));
     const auto kept = records<float>(p.filters * tracker::samples_kept * spectrum);
     visit("samples", &Buffers::samples, kept);
     visit("next_samples", &Buffers::next_samples, kept);

@@ -16,12 +16,9 @@ constexpr std::size_t filter_bytes = 2 * spectrum_bytes;
 constexpr std::size_t samples_bytes = tracker::samples_kept * spectrum_bytes;
 constexpr std::size_t prior_bytes = tracker::cells * sizeof(float);
 
-/// Of a filter: its shape, what it has learnt from, itself, itself as it was first, histograms, and
-/// the target's mask.
-constexpr std::size_t parts_bytes[] = {
-    sizeof(tracker::FilterShape),     samples_bytes,  filter_bytes, filter_bytes,
-    sizeof(tracker::ColorHistograms), tracker::cells,
-};
+/// Of a filter: its shape, what it has learnt from, itself, itself as it was first, histograms.
+constexpr std::size_t parts_bytes[] = {sizeof(tracker::FilterShape), samples_bytes, filter_bytes,
+                                       filter_bytes, sizeof(tracker::ColorHistograms)};
 
 /// There is room for at most so many more filters than were asked for.
 constexpr int most_spare = 64;
@@ -46,7 +43,6 @@ Result<FilterStore> FilterStore::make(const Device& device) {
   if (Status s = choose_into(store.filter_response_, {}, device); !s.ok()) return s;
   if (Status s = choose_into(store.histogram_update_, {}, device); !s.ok()) return s;
   if (Status s = choose_into(store.histogram_prior_, {}, device); !s.ok()) return s;
-  if (Status s = choose_into(store.target_mask_, {}, device); !s.ok()) return s;
   return store;
 }
 
@@ -70,7 +66,7 @@ Status FilterStore::provide(int asked) {
   if (asked <= count_) return {};
   const int count = std::max(asked, count_ + std::min(count_, most_spare));
   Block larger[std::size(parts_bytes)];
-  Block* const blocks[] = {&shapes_, &samples_, &filters_, &kept_, &histograms_, &masks_};
+  Block* const blocks[] = {&shapes_, &samples_, &filters_, &kept_, &histograms_};
   static_assert(std::size(blocks) == std::size(parts_bytes));
   for (std::size_t i = 0; i < std::size(blocks); ++i) {
     auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * parts_bytes[i]);
@@ -107,7 +103,6 @@ Status FilterStore::teach(const SeenWindows& seen,
                                  spectra,
                                  training_samples,
                                  shapes_.as<tracker::FilterShape>(),
-                                 masks_.as<std::uint8_t>(),
                                  samples_.as<float>(),
                                  samples_.as<float>(),
                                  filters_.as<float>(),
@@ -154,15 +149,6 @@ Status FilterStore::compare_colors(const SeenColors& colors, const tracker::Look
                                    {color_windows(colors, looks, croppings, stream), histograms,
                                     teaches ? histograms : nullptr, likeness},
                                    nullptr);
-}
-
-Status FilterStore::make_masks(const SeenColors& colors, const tracker::Look* looks,
-                               const tracker::Cropping* croppings, int windows, Stream stream) {
-  return target_mask_->launch(
-      {windows, count_, colors.part, colors.layout}, device_,
-      {color_windows(colors, looks, croppings, stream), histograms_.as<tracker::ColorHistograms>(),
-       masks_.as<std::uint8_t>()},
-      nullptr);
 }
 
 Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The filters, the histograms and the masks of all targets in the device's memory, by number.
+// The filters and the histograms of all targets in the device's memory, by number.
 #pragma once
 
 #include "device/runtime.hpp"
-#include "stages/tracker/target_mask.hpp"
+#include "stages/tracker/histograms.hpp"
 #include "tracking/filters/feature_extractor.hpp"
 
 namespace xcorr {
@@ -35,10 +35,6 @@ class FilterStore {
   Status compare_colors(const SeenColors& colors, const tracker::Look* looks,
                         const tracker::Cropping* croppings, int windows, bool teaches,
                         double* likeness, Stream stream);
-  /// Enqueues what makes the masks of targets whose histograms were taught once, before their
-  /// filters are.
-  Status make_masks(const SeenColors& colors, const tracker::Look* looks,
-                    const tracker::Cropping* croppings, int windows, Stream stream);
   /// Enqueues what makes the priors of so many windows of the histograms, for all that ask next:
   /// window w is asked with that of w modulo `windows`.
   Status find_colors(const SeenColors& colors, const tracker::Look* looks,
@@ -60,10 +56,9 @@ class FilterStore {
   const Variant<stage::FilterResponse>* filter_response_ = nullptr;
   const Variant<stage::HistogramUpdate>* histogram_update_ = nullptr;
   const Variant<stage::HistogramPrior>* histogram_prior_ = nullptr;
-  const Variant<stage::TargetMask>* target_mask_ = nullptr;
   int count_ = 0;
   int prior_count_ = 0;
-  Block shapes_, samples_, filters_, kept_, histograms_, masks_, spectra_, priors_, workspace_;
+  Block shapes_, samples_, filters_, kept_, histograms_, spectra_, priors_, workspace_;
 };
 
 }  // namespace xcorr

@@ -63,15 +63,12 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
                                         likenesses, side.stream());
       !s.ok())
     return s;
-  const bool some_new = std::ranges::any_of(pupils, &Pupil::first);
-  if (some_new)
-    if (Status s = filters.make_masks(features.colors(), looks, croppings, windows, side.stream());
-        !s.ok())
-      return s;
   const auto seen = features.enqueue(looks, croppings, 0, windows);
   if (!seen.ok()) return seen.status();
-  // The first filters are there already, but for targets that are new; these need their masks.
-  if (Status s = some_new ? side.join({}) : ask_first_filters(seen.value()); !s.ok()) return s;
+  // The first filters are there already, but for targets that are new.
+  const bool some_new = std::ranges::any_of(pupils, &Pupil::first);
+  if (!some_new)
+    if (Status s = ask_first_filters(seen.value()); !s.ok()) return s;
   if (Status s = filters.teach(seen.value(), training_samples); !s.ok()) return s;
   for (const Pupil& pupil : pupils)
     if (pupil.first)
