@@ -33,8 +33,7 @@ const char* fault_of_luma(const MappedFrame& mapped);
 
 /// The image of a frame, of one of these formats, that is mapped in that memory; the view is
 /// valid while it is. Of a frame that is cropped between two pixels of its chroma, the first of
-/// these counts whole. `in_color`: as luma_type() takes it; such
-/// a frame has its upper bytes.
+/// these counts whole. `in_color`: as luma_type() takes it, of a frame as color_info() has it.
 xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory = xcorr::Memory::host,
                             bool in_color = false);
 

@@ -51,6 +51,7 @@ struct LumaImage {
   /// The standard deviation of the pixels that count; if colour is matched on, that of the
   /// component which has most.
   double contrast() const;
+  /// Whether all of these are equal.
   bool is_flat() const { return contrast() == 0; }
 };
 
