@@ -10,6 +10,7 @@
 #include "cudaxcorr/detections.h"
 #include "cudaxcorr/element.h"
 #include "matching/frame.h"
+#include "matching/upper_bytes.h"
 
 namespace cudaxcorr {
 namespace {
@@ -68,13 +69,14 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
   }
   if (!frame.requested.has_task()) return {};  // what there was has been refused
 
-  prepare_to_read(incoming, buffer, element.analyser->device(), element.context);
-  if (element.analyser->is_in_color()) {
+  if (element.analyser->is_in_color() && lacks_upper_bytes(element.caps.info)) {
     copy_upper_bytes(incoming, element.caps, buffer);
     if (const char* fault = incoming.mapped->fault()) {
       pass_unanalysed(self, frame, fault);
       return {};
     }
+  } else {
+    prepare_to_read(incoming, buffer, element.analyser->device(), element.context);
   }
   frame.mapped = std::move(incoming.mapped);
   frame.in_gpu_memory = incoming.on_gpu();

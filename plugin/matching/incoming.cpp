@@ -47,7 +47,6 @@ std::unique_ptr<MappedFrame> map_on_host(const FrameCaps& caps, GstBuffer* frame
 }
 
 void copy_upper_bytes(Incoming& incoming, const FrameCaps& caps, GstBuffer* frame) {
-  if (!lacks_upper_bytes(caps.info)) return;
   if (incoming.on_gpu()) incoming = {map_on_host(caps, frame), {}};
   incoming.mapped = in_upper_bytes(std::move(incoming.mapped), frame);
 }

@@ -36,7 +36,8 @@ Incoming receive(const FrameCaps& caps, GstBuffer* frame,
 
 std::unique_ptr<MappedFrame> map_on_host(const FrameCaps& caps, GstBuffer* frame);
 
-/// Reads the host's memory where colour cannot be read as it lies; for an element that compares it.
+/// Instead of prepare_to_read(), where colour is compared and cannot be read as it lies: what is
+/// read is a copy in the host's memory then.
 void copy_upper_bytes(Incoming& incoming, const FrameCaps& caps, GstBuffer* frame);
 
 /// Before the mapped frame is read: waits for who writes it, or lets the host's memory be copied
