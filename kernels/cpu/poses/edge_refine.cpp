@@ -50,9 +50,11 @@ PoseRefinement refined(const stage::EdgeRefine::Problem& p, const stage::EdgeRef
   });
   EdgeRefineSteps steps(start, p.radius);
   for (int i = 0; i < EdgeRefineSteps::count; ++i) {
+    const EdgeRefineMap map = steps.map();
     EdgeEquations sums;
+    sums.clear();
     for (int k = 0; k < p.points; ++k)
-      steps.add(b.points[k], gradients, EdgeRefineSteps::step(i), p.rule, sums);
+      map.add(b.points[k], gradients, EdgeRefineSteps::step(i), p.rule, sums);
     if (!steps.take(sums, p.least_found, p.freedom)) break;
   }
   return steps.result();

@@ -4,6 +4,9 @@
 // round it to shared memory, adds up columns there, then rows to gradients, marks the ridges among
 // those, and finds the edges that are near one. Of several planes each is added up in the same
 // memory, and leaves the gradients that are longer than those of the planes before.
+//
+// A thread has pixels side by side, and adds up two in a word, of 16 bits each. What may be
+// negative has a bias there: then no sum of the lower half borrows from the upper one.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -25,61 +28,141 @@ class EdgeTile {
   /// \param pixel_at  the pixel of a plane at (x, y) of those that are read, each once
   template <int planes, class PixelAt, class Put>
   __device__ void make(const EdgeRule& rule, PixelAt pixel_at, Put put) {
-    const int thread = threadIdx.x;
     XCORR_ROLL
     for (int plane = 0; plane < planes; ++plane) {
-      const auto bring = [&](int x, int y) { pixels_[y][x] = pixel_at(plane, x, y); };
-      if constexpr (turned)
-        for_tiles({columns, rows}, thread / 32, threads / 32, bring);
-      else
-        for (int i = thread; i < rows * columns; i += threads) bring(i % columns, i / columns);
+      bring([&](int x, int y) { return pixel_at(plane, x, y); });
       __syncthreads();
-      for (int i = thread; i < gradient_rows * columns; i += threads) {
-        const int x = i % columns, y = i / columns;
-        const auto at = [&](int k) { return static_cast<int>(pixels_[y + k][x]); };
-        smooth_[y][x] = static_cast<std::int16_t>(edge_smooth(at));
-        slope_[y][x] = static_cast<std::int16_t>(edge_slope(at));
-      }
+      add_up_columns();
       __syncthreads();
-      // A gradient is the same thread's in all planes.
-      for (int i = thread; i < gradient_rows * gradient_columns; i += threads) {
-        const int x = i % gradient_columns, y = i / gradient_columns;
-        const int right = edge_slope([&](int k) { return static_cast<int>(smooth_[y][x + k]); });
-        const int below = edge_smooth([&](int k) { return static_cast<int>(slope_[y][x + k]); });
-        const int square = right * right + below * below;
-        if (plane > 0 && !takes_over(square, squares_[y][x])) continue;
-        across_[y][x] = static_cast<std::int16_t>(right);
-        down_[y][x] = static_cast<std::int16_t>(below);
-        squares_[y][x] = square;
-      }
+      make_gradients(plane > 0);  // each the same thread's in all planes
     }
     __syncthreads();
-    for (int i = thread; i < ridge_rows * ridge_columns; i += threads) {
-      const int x = i % ridge_columns, y = i / ridge_columns;
-      ridges_[y][x] = is_ridge(across_[y + 1][x + 1], down_[y + 1][x + 1], rule,
-                               [&](int dx, int dy) { return squares_[y + 1 + dy][x + 1 + dx]; });
-    }
+    mark_ridges(rule);
     __syncthreads();
-    for (int i = thread; i < high * wide; i += threads) {
-      const int u = i % wide + reach, v = i / wide + reach;
-      const bool near_ridge =
-          is_near_ridge([&](int dx, int dy) { return ridges_[v + dy][u + dx]; });
-      put(i % wide, i / wide,
-          edge_of(across_[v + 1][u + 1], down_[v + 1][u + 1], near_ridge, rule));
-    }
+    find_edges(rule, put);
     __syncthreads();
   }
 
  private:
+  using u8 = std::uint8_t;
+  using u32 = std::uint32_t;
+
+  /// Pixels of a word, and of one of their sums.
+  static constexpr int of_word = 4, of_sum = 2;
   /// Pixels round a tile that have gradients, and those that may be ridges.
   static constexpr int margin = edge_radius - gradient_radius, reach = margin - 1;
   static constexpr int gradient_columns = wide + 2 * margin, gradient_rows = high + 2 * margin;
   static constexpr int ridge_columns = wide + 2 * reach, ridge_rows = high + 2 * reach;
+  static_assert(wide % of_word == 0 && margin == 2 && reach == 1 && gradient_radius == 2);
 
-  std::uint8_t pixels_[rows][columns];
-  std::int16_t smooth_[gradient_rows][columns], slope_[gradient_rows][columns];
-  std::int16_t across_[gradient_rows][gradient_columns];
-  std::int16_t down_[gradient_rows][gradient_columns];
+  /// Of both halves of a word, so that slopes and gradients are positive: a gradient adds up 16
+  /// slopes.
+  static constexpr u32 both = 0x00010001, slope_bias = 1024, gradient_bias = 16 * slope_bias;
+
+  /// The lower halves of two words, the upper ones, and the upper and the lower one of words that
+  /// follow each other.
+  __device__ static u32 lower(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+  __device__ static u32 upper(u32 a, u32 b) { return a >> 16 | (b & 0xffff0000); }
+  __device__ static u32 between(u32 a, u32 b) { return a >> 16 | b << 16; }
+
+  template <class At>
+  __device__ void bring(At at) {
+    if constexpr (turned) {
+      u8* const bytes = reinterpret_cast<u8*>(pixels_);
+      for_tiles({columns, rows}, threadIdx.x / 32, threads / 32,
+                [&](int x, int y) { bytes[y * columns + x] = at(x, y); });
+    } else {
+      constexpr int words = columns / of_word;
+      for (int i = threadIdx.x; i < rows * words; i += threads) {
+        const int x = i % words, y = i / words;
+        u32 word = 0;
+#pragma unroll
+        for (int k = 0; k < of_word; ++k) word |= u32{at(of_word * x + k, y)} << 8 * k;
+        pixels_[y][x] = word;
+      }
+    }
+  }
+
+  __device__ void add_up_columns() {
+    constexpr int words = columns / of_word;
+    for (int i = threadIdx.x; i < gradient_rows * words; i += threads) {
+      const int x = i % words, y = i / words;
+      u32 smooth[2], slope[2];  // of the even pixels, of the odd ones
+#pragma unroll
+      for (int odd = 0; odd < 2; ++odd) {
+        const auto at = [&](int k) { return pixels_[y + k][x] >> 8 * odd & 0x00ff00ff; };
+        smooth[odd] = edge_smooth(at);
+        slope[odd] = edge_slope(at) + slope_bias * both;
+      }
+      smooth_[y][2 * x] = lower(smooth[0], smooth[1]);
+      smooth_[y][2 * x + 1] = upper(smooth[0], smooth[1]);
+      slope_[y][2 * x] = lower(slope[0], slope[1]);
+      slope_[y][2 * x + 1] = upper(slope[0], slope[1]);
+    }
+  }
+
+  /// \param has_longest  of the planes before
+  __device__ void make_gradients(bool has_longest) {
+    constexpr int pairs = gradient_columns / of_sum;
+    for (int i = threadIdx.x; i < gradient_rows * pairs; i += threads) {
+      const int x = i % pairs, y = i / pairs;
+      // Of the pair k pixels on.
+      const auto of = [&](const u32* row) {
+        return
+            [row](int k) { return k % 2 == 0 ? row[k / 2] : between(row[k / 2], row[k / 2 + 1]); };
+      };
+      const u32 right = edge_slope(of(&smooth_[y][x])) + gradient_bias * both;
+      const u32 below = edge_smooth(of(&slope_[y][x]));
+      const u32 gradients[of_sum] = {lower(right, below), upper(right, below)};
+#pragma unroll
+      for (int k = 0; k < of_sum; ++k) {
+        const int square =
+            across(gradients[k]) * across(gradients[k]) + down(gradients[k]) * down(gradients[k]);
+        if (has_longest && !takes_over(square, squares_[y][of_sum * x + k])) continue;
+        gradients_[y][of_sum * x + k] = gradients[k];
+        squares_[y][of_sum * x + k] = square;
+      }
+    }
+  }
+  __device__ static int across(u32 gradient) { return int(gradient & 0xffff) - int(gradient_bias); }
+  __device__ static int down(u32 gradient) { return int(gradient >> 16) - int(gradient_bias); }
+
+  __device__ void mark_ridges(const EdgeRule& rule) {
+    constexpr int pairs = ridge_columns / of_sum;
+    for (int i = threadIdx.x; i < ridge_rows * pairs; i += threads) {
+      const int x = of_sum * (i % pairs), y = i / pairs;
+      int squares[3][of_sum + 2];
+#pragma unroll
+      for (int v = 0; v < 3; ++v)
+#pragma unroll
+        for (int u = 0; u < of_sum + 2; ++u) squares[v][u] = squares_[y + v][x + u];
+#pragma unroll
+      for (int k = 0; k < of_sum; ++k) {
+        const u32 gradient = gradients_[y + 1][x + k + 1];
+        ridges_[y][x + k] = is_ridge(across(gradient), down(gradient), rule,
+                                     [&](int dx, int dy) { return squares[1 + dy][k + 1 + dx]; });
+      }
+    }
+  }
+
+  template <class Put>
+  __device__ void find_edges(const EdgeRule& rule, Put put) {
+    constexpr int pairs = wide / of_sum;
+    for (int i = threadIdx.x; i < high * pairs; i += threads) {
+      const int x = of_sum * (i % pairs), y = i / pairs;
+#pragma unroll
+      for (int k = 0; k < of_sum; ++k) {
+        const bool near_ridge = is_near_ridge(
+            [&](int dx, int dy) { return ridges_[y + reach + dy][x + k + reach + dx]; });
+        const u32 gradient = gradients_[y + margin][x + k + margin];
+        put(x + k, y, edge_of(across(gradient), down(gradient), near_ridge, rule));
+      }
+    }
+  }
+
+  u32 pixels_[rows][columns / of_word];
+  u32 smooth_[gradient_rows][columns / of_sum], slope_[gradient_rows][columns / of_sum];
+  u32 gradients_[gradient_rows][gradient_columns];  ///< across in the lower half, down
   std::int32_t squares_[gradient_rows][gradient_columns];
   bool ridges_[ridge_rows][ridge_columns];
 };

@@ -6,10 +6,9 @@
 
 #include <algorithm>
 
-#include "cuda/common/cluster.cuh"
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/tiles.cuh"
-#include "cuda/common/warp.cuh"
+#include "cuda/poses/cluster_sums.cuh"
 #include "stages/poses/pose_refine.hpp"
 
 namespace xcorr::cuda {
@@ -126,7 +125,7 @@ struct PoseRefine {
                                         const stage::PoseRefine::Buffers& b,
                                         const System* system_of_template, FrameAt frame_at) {
     // Of a step, and of the one before, which another block may still read.
-    __shared__ PoseRefineRight rights[2][planes][most_cluster];
+    __shared__ ClusterParts<PoseRefineRight> rights[2][planes];
     __shared__ System system;
     __shared__ PoseRefineRight sums[planes];
     __shared__ PoseRefineMap map;
@@ -167,32 +166,12 @@ struct PoseRefine {
   }
 
  private:
-  static constexpr int most_cluster = 8;
-
   /// By all threads of the block.
   __device__ static void copy(const System& from, System& to) {
     using Word = std::uint64_t;
     static_assert(sizeof to % sizeof(Word) == 0);
     for (unsigned i = threadIdx.x; i < sizeof to / sizeof(Word); i += threads)
       reinterpret_cast<Word*>(&to)[i] = reinterpret_cast<const Word*>(&from)[i];
-  }
-  /// Puts sums where each block of the cluster has those of all.
-  template <class Sums>
-  __device__ static auto to_all(const Cluster& cluster, Sums (&parts)[most_cluster]) {
-    return [&](int k, double sum) {
-      if (const int block = threadIdx.x % 32; block < cluster.size)
-        cluster.in_block(&parts[cluster.rank], block)->of[k] = sum;
-    };
-  }
-  /// Adds them up, in the same order in all blocks; by a thread a sum.
-  template <class Sums>
-  __device__ static void add_parts(const Cluster& cluster, const Sums (&parts)[most_cluster],
-                                   Sums& all) {
-    const int k = threadIdx.x;
-    if (k >= Sums::count) return;
-    double sum = 0;
-    for (int block = 0; block < cluster.size; ++block) sum += parts[block].of[k];
-    all.of[k] = sum;
   }
 
   /// Calls visit(x, y, smoothed pixel) for the pixels of this thread that take part in a plane.
@@ -211,12 +190,7 @@ struct PoseRefine {
   /// The sums over the threads of the block, see add_matrix().
   template <class Term, int count, class Put>
   __device__ static void add_up(PoseRefineSums<Term, count>& sums, Put put) {
-    __shared__ Term partial[warps][count];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    for_warp_sums(sums.of, [&](int k, Term sum) { partial[warp][k] = sum; });
-    __syncthreads();
-    for (int k = warp; k < count; k += warps)
-      put(k, warp_sum(lane < warps ? double(partial[lane][k]) : 0));
+    put_block_sums<warps>(sums.of, put);
     if (planes > 1) __syncthreads();  // the next plane overwrites what is shared
   }
 };

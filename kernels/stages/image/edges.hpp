@@ -32,12 +32,13 @@ struct EdgeRule {
 };
 
 /// Five pixels in a row: smoothed, and their slope. Both ways a gradient, up to 12,240.
+/// \param at  integers, of which unsigned ones may hold two pixels each
 template <class At>
-XCORR_HD int edge_smooth(At at) {
+XCORR_HD auto edge_smooth(At at) {
   return 6 * at(2) + 4 * (at(1) + at(3)) + at(0) + at(4);
 }
 template <class At>
-XCORR_HD int edge_slope(At at) {
+XCORR_HD auto edge_slope(At at) {
   return 2 * (at(3) - at(1)) + at(4) - at(0);
 }
 
@@ -83,8 +84,20 @@ XCORR_HD inline Edge edge_of(int x, int y, bool near_ridge, const EdgeRule& rule
   const auto across = static_cast<float>(sign * (rule.doubled ? x * x - y * y : x));
   const auto down = static_cast<float>(sign * (rule.doubled ? 2 * x * y : y));
   const auto whole = static_cast<float>(squares);
-  const float length = rule.doubled ? whole : sqrtf(whole);
   const bool is_edge = near_ridge & (squares >= rule.least);
+#ifdef __CUDA_ARCH__
+  // Of an approximate reciprocal products are off by less than `unsure`: but near the middle of two
+  // integers they are rounded to the same one.
+  constexpr float unsure = 2e-4f;
+  const float root = rsqrtf(whole), factor = 127 * (rule.doubled ? root * root : root);
+  const float x_part = across * factor, y_part = down * factor;
+  const float x_whole = rintf(x_part), y_whole = rintf(y_part);
+  if (!is_edge) return {no_edge, no_edge};
+  if (fmaxf(fabsf(x_part - x_whole), fabsf(y_part - y_whole)) < 0.5f - unsure)
+    return {static_cast<std::uint8_t>(no_edge + static_cast<int>(x_whole)),
+            static_cast<std::uint8_t>(no_edge + static_cast<int>(y_whole))};
+#endif
+  const float length = rule.doubled ? whole : sqrtf(whole);
   return {is_edge ? edge_byte(across, length) : std::uint8_t{no_edge},
           is_edge ? edge_byte(down, length) : std::uint8_t{no_edge}};
 }

@@ -48,54 +48,41 @@ class EdgeGradients {
  public:
   XCORR_HD EdgeGradients(const Rect& part, At at) : part_(part), at_(at) {}
 
-  /// False: it is outside.
-  XCORR_HD bool between(float x, float y, EdgeVector& to) const {
-    x -= static_cast<float>(part_.x);
-    y -= static_cast<float>(part_.y);
-    // Not so where one of them is not a number.
-    if (!(x >= 0 && y >= 0 && x < static_cast<float>(part_.width - 1) &&
-          y < static_cast<float>(part_.height - 1)))
-      return false;
-    const int left = static_cast<int>(x), top = static_cast<int>(y);
-    const float u = x - static_cast<float>(left), v = y - static_cast<float>(top);
-    const auto mixed = [](const EdgeVector& a, const EdgeVector& b, float share) {
-      return EdgeVector{a.x + share * (b.x - a.x), a.y + share * (b.y - a.y)};
-    };
-    to = mixed(mixed(at_(left, top), at_(left + 1, top), u),
-               mixed(at_(left, top + 1), at_(left + 1, top + 1), u), v);
-    return true;
-  }
-
-  /// How far across an edge it is, to either side up to `reach` pixels: where the gradient along
-  /// `normal` is longest. False: that is no edge of the same direction.
+  /// How far across an edge it is, to either side up to `reach` pixels, 2 at most: where the
+  /// gradient along `normal` is longest. False: that is no edge of the same direction, or outside.
   XCORR_HD bool edge_across(float x, float y, const EdgeVector& normal, int reach,
                             const EdgeRule& rule, float& distance) const {
     // The cosine of the angle between two gradients of one edge.
     constexpr float least_cosine = 0.8F;
-    EdgeVector here;
-    int best = 0;
-    float before = 0, top = 0, after = 0;  // round the longest
-    float previous = 0, current = 0;
-    for (int i = 0; i < 2 * reach + 3; ++i) {
-      const auto s = static_cast<float>(i - reach - 1);
-      if (!between(x + s * normal.x, y + s * normal.y, here)) return false;
-      const float length = here.dot(normal);
-      const float next = rule.doubled ? fabsf(length) : rule.inverted ? -length : length;
-      if (i == 2 || (i > 2 && current > top)) {
-        best = i - 1;
-        before = previous;
-        top = current;
-        after = next;
-      }
-      previous = current;
-      current = next;
+    constexpr int most = 2 * 2 + 3;
+    const int count = 2 * reach + 3;
+    const auto step = [&](int i) { return static_cast<float>(i - reach - 1); };
+    const auto at = [&](float s) { return EdgeVector{x + s * normal.x, y + s * normal.y}; };
+    // A straight line is inside where its ends are.
+    if (!inside(at(step(0))) || !inside(at(step(count - 1)))) return false;
+    // Without branches, so that a GPU reads all of them at once.
+    float lengths[most];
+    XCORR_UNROLL
+    for (int i = 0; i < most; ++i) {
+      const float length = between(at(step(i < count ? i : 0))).dot(normal);
+      lengths[i] = rule.doubled ? fabsf(length) : rule.inverted ? -length : length;
+    }
+    int best = 1;
+    float before = lengths[0], top = lengths[1], after = lengths[2];  // round the longest
+    XCORR_UNROLL
+    for (int i = 2; i + 1 < most; ++i) {
+      if (i + 1 >= count || !(lengths[i] > top)) continue;
+      best = i;
+      before = lengths[i - 1];
+      top = lengths[i];
+      after = lengths[i + 1];
     }
     if (!(top >= before && top >= after && top > 0)) return false;
     const float bend = before - 2 * top + after;
     float part = bend < 0 ? 0.5F * (before - after) / bend : 0;
     part = part < -0.5F ? -0.5F : part > 0.5F ? 0.5F : part;
-    const float s = static_cast<float>(best - reach - 1) + part;
-    if (!between(x + s * normal.x, y + s * normal.y, here)) return false;
+    const float s = step(best) + part;
+    const EdgeVector here = between(at(s));
     const float square = here.dot(here), length = here.dot(normal);
     if (square < static_cast<float>(rule.least) ||
         length * length < least_cosine * least_cosine * square)
@@ -105,14 +92,33 @@ class EdgeGradients {
   }
 
  private:
+  /// Not so where a coordinate is not a number.
+  XCORR_HD bool inside(const EdgeVector& place) const {
+    const float u = place.x - static_cast<float>(part_.x),
+                v = place.y - static_cast<float>(part_.y);
+    return u >= 0 && v >= 0 && u < static_cast<float>(part_.width - 1) &&
+           v < static_cast<float>(part_.height - 1);
+  }
+  /// The gradient at a place inside.
+  XCORR_HD EdgeVector between(const EdgeVector& place) const {
+    const float x = place.x - static_cast<float>(part_.x),
+                y = place.y - static_cast<float>(part_.y);
+    const int left = static_cast<int>(x), top = static_cast<int>(y);
+    const float u = x - static_cast<float>(left), v = y - static_cast<float>(top);
+    const auto mixed = [](const EdgeVector& a, const EdgeVector& b, float share) {
+      return EdgeVector{a.x + share * (b.x - a.x), a.y + share * (b.y - a.y)};
+    };
+    return mixed(mixed(at_(left, top), at_(left + 1, top), u),
+                 mixed(at_(left, top + 1), at_(left + 1, top + 1), u), v);
+  }
+
   Rect part_;
   At at_;
 };
 
 /// Sums of the equations  row . (place, angle, size) = distance.
-struct EdgeEquations {
-  static constexpr int unknowns = 4, count = unknowns * (unknowns + 1) / 2 + unknowns + 1;
-  double of[count] = {};  ///< the lower half of the matrix, the right side, how many there are
+struct EdgeEquations : PoseRefineSums<double, 4 * (4 + 1) / 2 + 4 + 1> {
+  static constexpr int unknowns = 4;  ///< the lower half of the matrix, the right side, how many
 
   XCORR_HD void add(const double (&row)[unknowns], double distance, double weight) {
     int k = 0;
@@ -149,30 +155,67 @@ struct EdgeEquations {
   }
 };
 
+/// Each step seeks the frame's edge so far across the template's, in pixels; an edge has no weight
+/// from `none` on: what is farther away is more likely another edge.
+struct EdgeRefineStep {
+  int reach;
+  double none;
+};
+
+/// From a template's points to the frame's edges at a pose.
+class EdgeRefineMap {
+ public:
+  EdgeRefineMap() = default;
+  /// \param radius  of the template, in its pixels
+  XCORR_HD EdgeRefineMap(const RefinedPose& pose, double radius)
+      : pose_(pose),
+        across_(pose.scale * pose.cosine),
+        down_(pose.scale * pose.sine),
+        radius_(radius * pose.scale) {}
+
+  /// Adds what a point says, if it is found in the frame.
+  template <class Gradients>
+  XCORR_HD void add(const EdgePoint& point, const Gradients& gradients, const EdgeRefineStep& step,
+                    const EdgeRule& rule, EdgeEquations& sums) const {
+    const double x = across_ * point.u + down_ * point.v, y = across_ * point.v - down_ * point.u;
+    const double normal_x = pose_.cosine * point.across + pose_.sine * point.down,
+                 normal_y = pose_.cosine * point.down - pose_.sine * point.across;
+    float distance;
+    if (!gradients.edge_across(static_cast<float>(pose_.x + x), static_cast<float>(pose_.y + y),
+                               {static_cast<float>(normal_x), static_cast<float>(normal_y)},
+                               step.reach, rule, distance))
+      return;
+    const double share = distance / step.none, square = 1 - share * share,
+                 rest = square > 0 ? square : 0;  // Tukey's
+    sums.add({normal_x, normal_y, (normal_x * y - normal_y * x) / radius_,
+              (normal_x * x + normal_y * y) / radius_},
+             distance, rest * rest);
+  }
+
+ private:
+  RefinedPose pose_;
+  double across_, down_;  ///< of a template's pixel
+  double radius_;         ///< in the frame's pixels
+};
+
 /// The steps of one pose.
 class EdgeRefineSteps {
  public:
   static constexpr int count = 6;
 
-  /// Each step seeks the frame's edge so far across the template's, in pixels; an edge has no
-  /// weight from `none` on: what is farther away is more likely another edge.
-  struct Step {
-    int reach;
-    double none;
-  };
-  XCORR_HD static Step step(int i) {
-    return i == 0   ? Step{2, 3}
-           : i == 1 ? Step{2, 2.5}
-           : i == 2 ? Step{1, 2}
-           : i == 3 ? Step{1, 1}
-                    : Step{1, 0.7};
+  XCORR_HD static EdgeRefineStep step(int i) {
+    return i == 0   ? EdgeRefineStep{2, 3}
+           : i == 1 ? EdgeRefineStep{2, 2.5}
+           : i == 2 ? EdgeRefineStep{1, 2}
+           : i == 3 ? EdgeRefineStep{1, 1}
+                    : EdgeRefineStep{1, 0.7};
   }
 
   /// \param radius  of the template, in its pixels
   XCORR_HD EdgeRefineSteps(const RefinedPose& start, double radius)
       : start_(start), pose_(start), radius_(radius) {}
 
-  XCORR_HD const RefinedPose& pose() const { return pose_; }
+  XCORR_HD EdgeRefineMap map() const { return {pose_, radius_}; }
 
   /// The part of the frame that steps from there may read. `farthest`: point of the template.
   XCORR_HD static Rect around(const RefinedPose& start, double farthest) {
@@ -186,28 +229,7 @@ class EdgeRefineSteps {
     return {whole(start.x - reach), whole(start.y - reach), side, side};
   }
 
-  /// Adds what a point says at pose(), if it is found in the frame.
-  template <class Gradients>
-  XCORR_HD void add(const EdgePoint& point, const Gradients& gradients, const Step& step,
-                    const EdgeRule& rule, EdgeEquations& sums) const {
-    const double across = pose_.scale * pose_.cosine, down = pose_.scale * pose_.sine;
-    const double radius = radius_ * pose_.scale;
-    const double x = across * point.u + down * point.v, y = across * point.v - down * point.u;
-    const double normal_x = pose_.cosine * point.across + pose_.sine * point.down,
-                 normal_y = pose_.cosine * point.down - pose_.sine * point.across;
-    float distance;
-    if (!gradients.edge_across(static_cast<float>(pose_.x + x), static_cast<float>(pose_.y + y),
-                               {static_cast<float>(normal_x), static_cast<float>(normal_y)},
-                               step.reach, rule, distance))
-      return;
-    const double share = distance / step.none, square = 1 - share * share,
-                 rest = square > 0 ? square : 0;  // Tukey's
-    sums.add({normal_x, normal_y, (normal_x * y - normal_y * x) / radius,
-              (normal_x * x + normal_y * y) / radius},
-             distance, rest * rest);
-  }
-
-  /// Takes the sums at pose(); false: they lead away, or too few edges are found.
+  /// Takes the sums of map(); false: they lead away, or too few edges are found.
   XCORR_HD bool take(const EdgeEquations& sums, double least_found,
                      const PoseRefineFreedom& freedom) {
     is_refined_ = sums.found() >= least_found;
