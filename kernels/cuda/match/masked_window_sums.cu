@@ -21,8 +21,8 @@ using u32 = std::uint32_t;
 using u64 = unsigned long long;
 
 constexpr int threads = 256, warps = threads / 32;
-constexpr int share = 8;                 ///< windows side by side, of a thread
-constexpr int across = share * threads;  ///< of a block
+/// Windows side by side, of a thread: of long rows, and of those for which fewer do.
+constexpr int long_share = 8, short_share = 4;
 
 /// The searched area and its runs of pixels that count.
 struct RunsOfBytes {
@@ -40,11 +40,13 @@ struct RunsOfBytes {
 
 /// A thread's windows: what each loses and gains on the way to the next. Gain: int, or of weights
 /// std::int64_t.
-template <class Gain>
+template <class Gain, int share>
 struct Gains {
   Gain sums[share] = {}, squares[share] = {};
 
-  __device__ Gains(const RunsOfBytes& from, int x, int y) {
+  /// \param x  of the thread's first window; past a row's `count` windows it has none
+  __device__ Gains(const RunsOfBytes& from, int x, int y, int count) {
+    if (x >= count) return;
     const int first = from.left + x;
     if (from.is_aligned)  // no branches, which the last threads of a row would take
       add(from, first, y, [&](const std::uint8_t* row, int at, u32(&words)[share / 4]) {
@@ -109,8 +111,9 @@ __device__ void sum_window(const RunsOfBytes& from, int y, u64 (&sums)[2]) {
 
 /// Writes values of the block's windows, `first` and what is gained up to each, to a row. Returns
 /// the value of the window after the last. Called by all threads.
-template <class T, class Gain>
+template <class T, class Gain, int share>
 __device__ T write_row(T first, const Gain (&gains)[share], T* to, int count) {
+  constexpr int across = share * threads;
   __shared__ T line[across + across / 32];
   __shared__ T totals[warps];
   const auto place = [](int i) { return i + i / 32; };  // no two lanes' in a bank
@@ -137,7 +140,7 @@ __device__ T write_row(T first, const Gain (&gains)[share], T* to, int count) {
   return all;
 }
 
-template <class Sums, class Squares, class Gain>
+template <int share, class Sums, class Squares, class Gain>
 __global__ void __launch_bounds__(threads, 2)
     sums_of_bytes(Problem p, RunsOfBytes from, Sums* sums, Squares* squares) {
   wait_for_previous();  // first: what then begins reads the frame before it waits
@@ -151,8 +154,9 @@ __global__ void __launch_bounds__(threads, 2)
     sum_window<sizeof(Gain) != sizeof(int)>(from, y, first);
     auto sum = static_cast<Sums>(first[0]);
     auto square = static_cast<Squares>(first[1]);
-    for (int x = 0; x < p.shifts.width; x += across) {
-      const Gains<Gain> gains(from, x + share * static_cast<int>(threadIdx.x), y);
+    for (int x = 0; x < p.shifts.width; x += share * threads) {
+      const Gains<Gain, share> gains(from, x + share * static_cast<int>(threadIdx.x), y,
+                                     p.shifts.width);
       const int count = p.shifts.width - x;
       sum = write_row(sum, gains.sums, sums + place + x, count);
       square = write_row(square, gains.squares, squares + place + x, count);
@@ -241,9 +245,11 @@ Status launch_bytes(const Problem& p, const Device& device, const stage::WindowS
                          runs.runs(),
                          runs.count()};
   const dim3 grid(grid_extent(p.shifts.height), static_cast<unsigned>(p.total_lefts()));
-  return enqueue_early(device, "sums_of_bytes", sums_of_bytes<Sums, Squares, Gain>, grid, threads,
-                       0, b.stream, p, from, static_cast<Sums*>(b.window_sums),
-                       static_cast<Squares*>(b.window_squares));
+  const auto kernel = p.shifts.width <= short_share * threads
+                          ? sums_of_bytes<short_share, Sums, Squares, Gain>
+                          : sums_of_bytes<long_share, Sums, Squares, Gain>;
+  return enqueue_early(device, "sums_of_bytes", kernel, grid, threads, 0, b.stream, p, from,
+                       static_cast<Sums*>(b.window_sums), static_cast<Squares*>(b.window_squares));
 }
 
 template <class In, class Sum>
