@@ -53,7 +53,7 @@ struct Cut {
 };
 
 template <int planes>
-__global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(2, 1))
+__global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(3, 1))
     local_rescore(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b, bool minimum,
                   Cut<planes> cut, unsigned* block_counters, u64* totals) {
   using OfPlanes = Rescoring<planes>;
