@@ -29,16 +29,21 @@ def read(path):
     return means, len({row['sequence'] for row in rows} - {MEAN})
 
 
-def draw(axes, rows, count):
+def colours_of(trackers):
+    """{tracker: its colour}, one for all panels."""
+    ours, others = itertools.cycle(OUR_COLOURS), itertools.cycle(COLOURS)
+    return {name: next(ours if name.startswith(OURS) else others) for name in dict.fromkeys(trackers)}
+
+
+def draw(axes, rows, count, colours):
     axes.set(title=f'{count} sequences', xlabel='overlap with the truth (intersection over union)',
              ylabel='share of frames with more', xlim=(0, 1), ylim=(0, 1))
     axes.grid(color=GREY, alpha=0.3, linewidth=0.6)
-    colours = {True: itertools.cycle(OUR_COLOURS), False: itertools.cycle(COLOURS)}
     for row in rows:
         shares = [float(share) for share in row['success'].split()]
-        ours = row['tracker'].startswith(OURS)
-        axes.plot(np.linspace(0, 1, len(shares)), shares, color=next(colours[ours]), linewidth=2.6 if ours else 1.4,
-                  label=f'{row["tracker"]}: {float(row["auc"]):.3f}')
+        name = row['tracker']
+        axes.plot(np.linspace(0, 1, len(shares)), shares, color=colours[name],
+                  linewidth=2.6 if name.startswith(OURS) else 1.4, label=f'{name}: {float(row["auc"]):.3f}')
     axes.legend(loc='upper left', bbox_to_anchor=(1.02, 1.02), frameon=False, labelcolor='linecolor')
 
 
@@ -47,12 +52,14 @@ def main():
     parser.add_argument('csv', nargs='+', help='of tracks.py; a panel each')
     parser.add_argument('--output', default='docs/images/success.svg', help='default docs/images/success.svg')
     options = parser.parse_args()
+    results = [read(path) for path in options.csv]
+    colours = colours_of(row['tracker'] for rows, _ in results for row in rows)
     with styled():
         height = 3.6 * len(options.csv) + 0.3  # inches
         figure, panels = pyplot.subplots(len(options.csv), 1, figsize=(8.6, height), squeeze=False)
         figure.subplots_adjust(left=0.09, right=0.6, top=1 - 0.3 / height, bottom=0.55 / height, hspace=0.4)
-        for axes, path in zip(panels[:, 0], options.csv):
-            draw(axes, *read(path))
+        for axes, (rows, count) in zip(panels[:, 0], results):
+            draw(axes, rows, count, colours)
         save(figure, options.output, 'How well targets are followed')
 
 

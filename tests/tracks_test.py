@@ -8,6 +8,7 @@ OpenCV or Matplotlib what needs them.
 import csv
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -245,6 +246,19 @@ class Program(unittest.TestCase):
             figures.append(path.read_text(encoding='utf-8'))
         self.assertEqual(figures[0], figures[1])
         self.assertIn('>cudaxcorr: 0.9', figures[0])
+
+    def test_a_tracker_has_one_colour_in_all_panels(self):
+        if not importlib.util.find_spec('matplotlib'):
+            self.skipTest('no Matplotlib')
+        tables = []
+        for aucs in ((.3, .2, .1), (.1, .2, .3)):
+            tables.append(self.made / f'{aucs[0]}.csv')
+            tables[-1].write_text('tracker,sequence,auc,success\n' + ''.join(
+                f'{name},mean,{auc},{auc} 0\n' for name, auc in zip(('a', 'b', 'cudaxcorr'), aucs)), encoding='utf-8')
+        plot = self.made / 'panels.svg'
+        subprocess.run([sys.executable, FOLDER / 'plot_tracks.py', *tables, f'--output={plot}'], check=True)
+        colours = re.findall(r'fill: (#\w+)"[^>]*>(\w+): 0', plot.read_text(encoding='utf-8'))
+        self.assertEqual((len(colours), len(set(colours))), (6, 3))
 
 
 class Calibration(unittest.TestCase):

@@ -2,7 +2,8 @@
 """What is hard in sequences, and what follows them by that.
 
 attributes.csv has 1, 0 or nothing where it is not known: hidden, turns (in the picture or out of it) and blur (of
-motion) are those that OTB has published for its sequences, small and color are measured by the rules below.
+motion) are those that OTB has published for its sequences, hidden also where VOT has marked frames of its own so; small
+and color are measured by the rules below.
 """
 import csv
 import pathlib

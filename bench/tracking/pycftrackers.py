@@ -19,6 +19,9 @@ import numpy as np
 from .peer import Peer
 from .sequences import Unusable
 
+FOUND = importlib.util.find_spec('cftracker')
+if not FOUND:
+    raise ImportError('pyCFTrackers is not on PYTHONPATH')
 # Its module, class and configuration, if it wants one.
 TRACKERS = {
     'eco_hc': ('cftracker.eco', 'ECO', 'lib.eco.config.otb_hc_config', 'OTBHCConfig'),
@@ -41,10 +44,7 @@ def build_gradients(sources):
 
 def prepare():
     """What its modules import and ask for."""
-    found = importlib.util.find_spec('cftracker')
-    if not found:
-        raise Unusable('--peer: pyCFTrackers is not on PYTHONPATH')
-    build_gradients(pathlib.Path(found.origin).parents[1] / 'lib/eco/features')
+    build_gradients(pathlib.Path(FOUND.origin).parents[1] / 'lib/eco/features')
     for name in UNUSED:
         sys.modules.setdefault(name, mock.MagicMock())
     # It would compute on its author's third GPU.
