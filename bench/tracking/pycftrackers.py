@@ -2,19 +2,14 @@
 """The correlation filters of pyCFTrackers (github.com/fengyang95), where a checkout of it is on PYTHONPATH.
 
 It is of 2019, and so it is to be NumPy 1.23, SciPy 1.10 and OpenCV 4.8 or older. Its only compiled part, which has
-gradients, is built beside its sources at first use, by g++ and the headers of Python. What it imports and does not need
-for these trackers is stood in for.
+gradients, is to be built for this Python as it says. What it imports and does not need for these trackers is stood in
+for.
 """
 import importlib
 import importlib.util
-import pathlib
-import subprocess
 import sys
-import sysconfig
 import types
 from unittest import mock
-
-import numpy as np
 
 from .peer import Peer
 from .sequences import Unusable
@@ -33,18 +28,8 @@ VERSION = 'pyCFTrackers'
 UNUSED = ('mxnet', 'mxnet.gluon', 'mxnet.gluon.model_zoo', 'mxnet.gluon.nn', 'matplotlib', 'matplotlib.pyplot')
 
 
-def build_gradients(sources):
-    """As a module for this Python."""
-    built = sources / f'_gradient{sysconfig.get_config_var("EXT_SUFFIX")}'
-    if not built.exists():
-        subprocess.run(['g++', '-O2', '-w', '-shared', '-fPIC', f'-I{sysconfig.get_path("include")}',
-                        f'-I{np.get_include()}', sources / '_gradient.cpp', sources / 'gradient.cpp', '-o', built],
-                       check=True)
-
-
 def prepare():
     """What its modules import and ask for."""
-    build_gradients(pathlib.Path(FOUND.origin).parents[1] / 'lib/eco/features')
     for name in UNUSED:
         sys.modules.setdefault(name, mock.MagicMock())
     # It would compute on its author's third GPU.
