@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,14 @@ namespace {
 
 /// A template of fewer edges would match anything.
 constexpr std::int64_t least_edges = 16;
+/// Of so many, or such a share of the pixels, no place elsewhere has the most part by chance.
+constexpr double many_edges = 1024, large_share = 0.02;
+/// Of the contrast that edges of templates have: what those of frames need, since a part may show
+/// with less of it, and what is taken of a template with few edges.
+constexpr double in_frames = 0.5, of_few[] = {2.0 / 3, in_frames};
+/// An edge is so many times as strong as the gradient that noise has, whose standard deviation is
+/// this share of the pixels'.
+constexpr double least_to_noise = 4, noise_in_gradient = 0.207;
 
 std::string text_of(double number) {
   std::string text = std::to_string(number);
@@ -45,18 +54,41 @@ std::vector<std::byte> outline_of(const BankTemplate& t, std::byte ink, Size pic
   return made;
 }
 
-}  // namespace
-
-EdgeRule edge_rule(const MatchSettings& settings, double share) {
+/// Of that share of the contrast that edges of templates have.
+EdgeRule edge_rule(const MatchSettings& settings, double share, bool inverted) {
   const double least = share * settings.edge_contrast * edge_unit;
   return {static_cast<std::int32_t>(std::max(1L, std::lround(least * least))),
-          settings.polarity == Polarity::either, false};
+          settings.polarity == Polarity::either, inverted};
 }
 
-EdgeRule template_edge_rule(const MatchSettings& settings) {
-  EdgeRule rule = edge_rule(settings, 1);
-  rule.inverted = settings.polarity == Polarity::inverted;
-  return rule;
+/// Of what counts in a template, from above: the standard deviation by the differences of second
+/// order, which are 0 where the picture is smooth (Immerkaer 1996).
+double noise_of(const BankTemplate& t, int planes) {
+  double most = 0;
+  for (int plane = 0; plane < planes; ++plane) {
+    const auto* const pixels =
+        static_cast<const std::uint8_t*>(plane_of(t.pixels->view(), plane, planes).data);
+    double sum = 0, count = 0;
+    for (int y = 1; y < t.size.height - 1; ++y)
+      for (int x = 1; x < t.size.width - 1; ++x) {
+        const std::int64_t at = std::int64_t{y} * t.size.width + x;
+        if (!t.mask.empty() && !t.mask[at]) continue;
+        const auto bent = [&](std::int64_t i) {
+          return pixels[i - 1] - 2 * pixels[i] + pixels[i + 1];
+        };
+        sum += std::abs(bent(at - t.size.width) - 2 * bent(at) + bent(at + t.size.width));
+        ++count;
+      }
+    constexpr double of_one = 6;  // root of the sum of the squares of what it is multiplied by
+    most = std::max(most, std::sqrt(std::numbers::pi / 2) / of_one * sum / std::max(count, 1.0));
+  }
+  return most;
+}
+
+}  // namespace
+
+EdgeRule frame_edge_rule(const MatchSettings& settings) {
+  return edge_rule(settings, in_frames, false);
 }
 
 // ---- making ---------------------------------------------------------------------------------
@@ -119,8 +151,35 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
                                                          const BankTemplate& t,
                                                          const MatchSettings& settings,
                                                          Stream stream) {
+  const auto with_share = [&](double share) {
+    return with(edge_rule(settings, share, settings.polarity == Polarity::inverted), device, t,
+                settings, stream);
+  };
+  auto made = with_share(1);
+  // What changes may show more of them at any time.
+  if (!made.ok() || t.live || t.type != ElementType::u8) return made;
+  const auto counted = double(t.mask.empty() ? t.size.area() : std::ranges::count(t.mask, 1));
+  const double enough = std::min(many_edges, large_share * counted);
+  for (const double share : of_few) {
+    const auto count = made.value()->count(stream);
+    if (!count.ok()) return count.status();
+    if (double(count.value()) >= enough ||
+        share * settings.edge_contrast <
+            least_to_noise * noise_in_gradient * noise_of(t, made.value()->planes_))
+      break;
+    made = with_share(share);
+    if (!made.ok()) break;
+  }
+  return made;
+}
+
+Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::with(const EdgeRule& rule, const Device& device,
+                                                         const BankTemplate& t,
+                                                         const MatchSettings& settings,
+                                                         Stream stream) {
   auto made = std::make_shared<EdgeTemplate>();
   made->device_ = device;
+  made->rule_ = rule;
   made->size_ = made->picture_ = t.size;
   made->source_ = t.pixels;
   // Of a gray one its gray is all there is.
@@ -128,8 +187,7 @@ Result<std::shared_ptr<EdgeTemplate>> EdgeTemplate::make(const Device& device,
   const auto ink = ink_of(t, in_color ? color_planes : 1);
   made->planes_ = in_color && !ink ? color_planes : 1;
   if (ink) made->picture_ = {t.size.width + 2 * edge_radius, t.size.height + 2 * edge_radius};
-  auto maker = EdgeMaker::make(device, made->picture_, t.size, template_edge_rule(settings),
-                               made->planes_, !ink);
+  auto maker = EdgeMaker::make(device, made->picture_, t.size, rule, made->planes_, !ink);
   if (!maker.ok()) return maker.status();
   made->maker_ = std::move(maker.value());
   if (settings.prefilter_sigma > 0) {
@@ -219,15 +277,15 @@ Result<std::int64_t> EdgeTemplate::count(Stream stream) const {
   return count;
 }
 
-Status enough_edges(std::size_t index, double scale, std::int64_t count,
-                    const MatchSettings& settings) {
+Status enough_edges(std::size_t index, double scale, std::int64_t count, const EdgeRule& rule) {
   if (count >= least_edges) return {};
-  return {Code::invalid_argument, "template " + std::to_string(index) + " has too few edges" +
-                                      (scale == 1 ? "" : " at scale " + text_of(scale)) + ", " +
-                                      std::to_string(count) + " pixels: gradients of at least " +
-                                      text_of(settings.edge_contrast) +
-                                      " gray levels a pixel count, " + std::to_string(edge_radius) +
-                                      " pixels or more from its border and its mask's"};
+  return {Code::invalid_argument,
+          "template " + std::to_string(index) + " has too few edges" +
+              (scale == 1 ? "" : " at scale " + text_of(scale)) + ", " + std::to_string(count) +
+              " pixels: gradients of at least " +
+              text_of(std::round(1000 * std::sqrt(rule.least) / edge_unit) / 1000) +
+              " gray levels a pixel count, " + std::to_string(edge_radius) +
+              " pixels or more from its border and its mask's"};
 }
 
 Result<EdgeBank> EdgeBank::make(const Device& device, const std::vector<BankTemplate>& bank,
@@ -239,7 +297,7 @@ Result<EdgeBank> EdgeBank::make(const Device& device, const std::vector<BankTemp
     if (!edges.ok()) return edges.status();
     const auto count = edges.value()->count(stream);
     if (!count.ok()) return count.status();
-    if (Status s = enough_edges(i, 1, count.value(), settings); !s.ok()) return s;
+    if (Status s = enough_edges(i, 1, count.value(), edges.value()->rule()); !s.ok()) return s;
     made.bank_.push_back({t.type, t.size, edges.value()});
     made.templates_.push_back(std::move(edges.value()));
   }

@@ -45,6 +45,7 @@ class EdgeMaker {
 /// alike, as those of a glyph of one colour, its edges are the mask's outline.
 class EdgeTemplate final : public TemplatePixels {
  public:
+  /// Where few of its edges have the contrast of the settings, weaker ones count as well.
   static Result<std::shared_ptr<EdgeTemplate>> make(const Device& device, const BankTemplate& t,
                                                     const MatchSettings& settings, Stream stream);
 
@@ -52,17 +53,23 @@ class EdgeTemplate final : public TemplatePixels {
   Status refresh(Stream stream);
   /// Waits, and counts its pixels that are edges.
   Result<std::int64_t> count(Stream stream) const;
+  /// Which those are.
+  const EdgeRule& rule() const { return rule_; }
 
   MatrixView view() const override;
   std::uint64_t version() const override { return version_; }
 
  private:
+  static Result<std::shared_ptr<EdgeTemplate>> with(const EdgeRule& rule, const Device& device,
+                                                    const BankTemplate& t,
+                                                    const MatchSettings& settings, Stream stream);
   Rows source_rows() const;
   Status make_edges(Rows pixels, Stream stream);
   /// \param ink  where the edges are the mask's outline: of the pixels that count
   Status load(const BankTemplate& t, std::optional<std::byte> ink, Stream stream);
 
   Device device_;
+  EdgeRule rule_;
   Size size_, picture_;  ///< of the edges, and of the pixels that they are made of
   std::shared_ptr<const TemplatePixels> source_;
   int planes_ = 1;  ///< of the pixels
@@ -82,6 +89,7 @@ class EdgeBank {
                                const MatchSettings& settings, Stream stream);
 
   const std::vector<BankTemplate>& bank() const { return bank_; }
+  const EdgeRule& rule(std::size_t index) const { return templates_[index]->rule(); }
   /// Enqueues the making of what has changed.
   Status refresh(Stream stream);
 
@@ -92,15 +100,9 @@ class EdgeBank {
 
 /// Whether a template, at that scale, has so many pixels of edges that not anything would match.
 /// Errors: invalid_argument, which names it.
-Status enough_edges(std::size_t index, double scale, std::int64_t count,
-                    const MatchSettings& settings);
+Status enough_edges(std::size_t index, double scale, std::int64_t count, const EdgeRule& rule);
 
-/// Of that share of the contrast that edges of templates have.
-EdgeRule edge_rule(const MatchSettings& settings, double share);
-/// Of templates.
-EdgeRule template_edge_rule(const MatchSettings& settings);
-
-/// Edges of frames need no more than that: a part may show with less contrast.
-inline constexpr double edge_contrast_in_frames = 0.5;
+/// Of frames.
+EdgeRule frame_edge_rule(const MatchSettings& settings);
 
 }  // namespace xcorr

@@ -146,9 +146,8 @@ Status MatchPlan::make_edges(const std::vector<BankTemplate>& bank, Stream strea
   if (!templates.ok()) return templates.status();
   edge_bank_ = std::move(templates.value());
   if (region_.empty()) return {};
-  auto maker =
-      EdgeMaker::make(device_, frame_, region_.size(),
-                      edge_rule(settings_, edge_contrast_in_frames), planes_read(settings_));
+  auto maker = EdgeMaker::make(device_, frame_, region_.size(), frame_edge_rule(settings_),
+                               planes_read(settings_));
   if (!maker.ok()) return maker.status();
   edges_ = std::move(maker.value());
   return {};

@@ -101,10 +101,10 @@ class Settings:
         (`Matcher`'s ``colours``), as OpenCV does, where a gray template is gray in all of them; ``"edges"``, the
         directions of their edges, whatever their brightness and contrast: the score is the visible share; or
         ``"color-edges"``, those of the channel where they are strongest. Edges are those of 8 bits, by no
-        method; poses on them are searched on a CPU only.
+        method.
     edge_contrast : float
         On edges: the gradient that an edge of a template has at least, in gray levels a pixel, up to 64; in frames
-        half of it is enough.
+        half of it is enough, and in a template that has few edges.
     threshold : float
         How close a match must be, -1 to 1: its score is at least that share of what an exact copy scores; for
         the two sqdiff methods at most ``1 - threshold`` times what a zero window scores.

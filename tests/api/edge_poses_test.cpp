@@ -126,6 +126,17 @@ TEST_P(EdgePosesTest, PartlyHiddenInAFrameFullOfEdges) {
   expect_parts(match(scene.frame({300, 300}), pattern, settings), scene, 0.5, 1, 0.3);
 }
 
+/// Of a blurred part few edges have the contrast that is asked for, and many places of the frame
+/// have as many that agree: weaker ones of it count as well.
+TEST_P(EdgePosesTest, BlurredInAFrameFullOfEdges) {
+  scene = {.part = {160, 160},
+           .poses = {{150.4, 161.7, 40}},
+           .inside = [smooth = Texture(7, 70, 140)](
+                         double x, double y) { return 128 + 0.24 * (smooth(x, y) - 128); },
+           .outside = tiles};
+  expect_parts(match(scene.frame({320, 320}), scene.pattern(), on_edges(1, 0.5)), scene, 4, 3, 0.5);
+}
+
 TEST_P(EdgePosesTest, PartsOfEitherContrast) {
   const Bytes pattern = scene.pattern();
   scene.positives = 1;

@@ -7,6 +7,7 @@
 #include <xcorr/window_matcher.hpp>
 
 #include "cluttered.hpp"
+#include "match/edges.hpp"
 #include "posed_scene.hpp"
 
 namespace api {
@@ -312,11 +313,35 @@ TEST_P(EdgesTest, LiveTemplatesAndWindows) {
   EXPECT_NEAR(found[0][0].x, 57, 0.1);
 }
 
+/// Those of noise are none.
+TEST_P(EdgesTest, WeakerOnesWhereThereAreFew) {
+  const auto contrast_of = [&](double contrast, double noise) {
+    const Scene scene{.part = {160, 160},
+                      .inside = [&, smooth = Texture(7, 70, 140)](double x, double y) {
+                        return 128 + contrast * (smooth(x, y) - 128);
+                      }};
+    Bytes picture = scene.pattern();
+    std::mt19937 random(3);
+    for (std::uint8_t& pixel : picture.data)
+      pixel = static_cast<std::uint8_t>(pixel + std::lround(noise * (random() / 2147483648.0 - 1)));
+    const MatrixView view = picture.view();
+    const auto bank = make_bank(std::span(&view, 1));
+    const auto edges = EdgeTemplate::make(device, bank.value()[0], on_edges(), Stream{});
+    EXPECT_TRUE(edges.ok()) << edges.status().message();
+    return std::sqrt(edges.value()->rule().least) / edge_unit;
+  };
+  EXPECT_EQ(contrast_of(1, 0), 1.5);
+  EXPECT_EQ(contrast_of(0.24, 0), 1);
+  EXPECT_EQ(contrast_of(0.15, 0), 0.75);
+  EXPECT_EQ(contrast_of(0.24, 4), 1.5);
+}
+
 TEST_P(EdgesTest, Refused) {
   MatchSettings settings = on_edges();
-  EXPECT_EQ(prepare(Bytes({20, 20}, 7).view(), settings, ElementType::u8).message(),
-            "template 0 has too few edges, 0 pixels: gradients of at least 1.5 gray levels a pixel "
-            "count, 4 pixels or more from its border and its mask's");
+  EXPECT_EQ(
+      prepare(Bytes({20, 20}, 7).view(), settings, ElementType::u8).message(),
+      "template 0 has too few edges, 0 pixels: gradients of at least 0.75 gray levels a pixel "
+      "count, 4 pixels or more from its border and its mask's");
   EXPECT_EQ(prepare(Image<float>({20, 20}).view(), settings, ElementType::f32).message(),
             "edges are those of frames of u8, not of f32");
   settings.min_contrast = 1;

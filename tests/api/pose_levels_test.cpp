@@ -78,6 +78,14 @@ TEST_P(PoseLevelsTest, ByTheEdgesThatAreLeft) {
   EXPECT_EQ(levels_of(blots(20, 256), {}, edges), 3);
 }
 
+/// Where a template with few edges is shifted until hardly any of them lie over others, those may
+/// agree by chance. That is no other pose that looks like it.
+TEST_P(PoseLevelsTest, ByTheEdgesInCommon) {
+  const WarpEdges edges{.made = true, .rule = {.least = 6 * 6 * edge_unit * edge_unit}};
+  for (const unsigned seed : {4, 5, 6})
+    EXPECT_EQ(levels_of({.part = {300, 300}, .inside = Texture(seed, 50, 100)}, {}, edges), 2);
+}
+
 TEST(PosesOverlap, WhatTheyHaveInCommon) {
   const auto square = [](double x, double y, double angle) { return Pose{x, y, angle, 1, 2, 2}; };
   EXPECT_NEAR(overlap_of(square(0, 0, 0), square(0, 0, 0)), 1, 1e-12);

@@ -63,7 +63,8 @@ struct MatchSettings {
   MatchOn match_on = MatchOn::luma;
 
   /// On edges: the gradient that an edge of a template has at least, in gray levels a pixel of the
-  /// image smoothed by about one pixel; in frames half of it is enough. In (0, 64].
+  /// image smoothed by about one pixel; in frames half of it is enough, and in a template that has
+  /// few edges. In (0, 64].
   double edge_contrast = 1.5;
 
   Method method = Method::ccoeff_normed;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "match/edges.hpp"
 #include "select/select.hpp"
 
 namespace xcorr {
@@ -47,10 +48,9 @@ float bonus_of(const PoseTemplate& templ, Method method, PoseIndex pose) {
 /// A pixel at the level, twice in pixels of the level.
 double twice_at(double length, int level) { return std::ldexp(2 * length, -level); }
 
-/// Of a template's rule, what edges of frames need.
-EdgeRule in_frames(EdgeRule rule) {
-  rule.least = static_cast<std::int32_t>(rule.least * edge_contrast_in_frames *
-                                         edge_contrast_in_frames);  // it is a square
+/// Of a template's rule, with what edges of frames need.
+EdgeRule in_frames(EdgeRule rule, const MatchSettings& settings) {
+  rule.least = frame_edge_rule(settings).least;
   return rule;
 }
 
@@ -178,7 +178,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                             0,
                             edges.sources,
                             0,
-                            in_frames(edges.rule),
+                            in_frames(edges.rule, settings),
                             pose_refine_.problem.freedom,
                             pose_refine_.problem.radius(),
                             0,

@@ -34,10 +34,12 @@ constexpr double almost = 0.15, lost_detail = 0.15;
 /// Poses are others from that far on: a share of the shorter side, radians. Farther shifts than
 /// `farthest` leave too little in common.
 constexpr double nearest = 0.2, farthest = 0.3, least_turn = 20 * std::numbers::pi / 180;
-/// Of the pixels that count two images must have that share in common.
+/// Of the pixels that count, or of the edges, two images must have that share in common.
 constexpr double least_in_common = 0.4;
 /// More angles, pixels along a side or shifts one way say nothing more.
-constexpr int most_angles = 48, most_across = 16, most_shifts = 8;
+constexpr int most_angles = 48, most_shifts = 8;
+/// Edges are lines, which so few as of luma would pass over.
+constexpr int most_across(bool on_edges) { return on_edges ? 64 : 16; }
 /// So many of the other poses are looked at in finer images.
 constexpr std::size_t most_others = 3;
 /// A level more for the sake of detail must not make more images than that: with many sizes it
@@ -94,11 +96,19 @@ double PoseTemplate::likeness(const Images& images, std::size_t other, Shift shi
     };
     auto terms = of_plane(0);
     for (int plane = 1; plane < planes_; ++plane) terms += of_plane(plane);
-    return double(terms.n) < fewest ? -1 : score(method, terms);
+    const double common = edge_rule_ ? double(terms.right_squares) : double(terms.n);
+    return common < fewest ? -1 : score(method, terms);
   };
   return type_ == ElementType::u8    ? of(std::uint8_t{})
          : type_ == ElementType::u16 ? of(std::uint16_t{})
                                      : of(float{});
+}
+
+double PoseTemplate::fewest_in_common(const Images& images, int stride) const {
+  // Of edges that few agree does not say that the rest would.
+  const double all = edge_rule_ ? double(edge_squares(images, 0, images.most, images.most))
+                                : images.sums[0].counted;
+  return least_in_common * all / (stride * stride);
 }
 
 Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, int level,
@@ -217,8 +227,9 @@ Result<std::vector<PoseTemplate::OtherPose>> PoseTemplate::poses_almost_alike(co
   if (!images.ok()) return images.status();
 
   const int reach = static_cast<int>(farthest * side);
-  const int stride = stride_of(side, most_across), step = stride_of(reach, most_shifts);
-  const double fewest = least_in_common * images.value().sums[0].counted / (stride * stride);
+  const int stride = stride_of(side, most_across(edge_rule_.has_value()));
+  const int step = stride_of(reach, most_shifts);
+  const double fewest = fewest_in_common(images.value(), stride);
   std::vector<OtherPose> others;
   for (int i = 0; i * by < grid.angles(level); ++i) {
     const double turned =
@@ -248,7 +259,8 @@ Result<double> PoseTemplate::likeness_in_finer(const PoseGrid& grid, const Other
   const int side = std::min(maps[0].width, maps[0].height);
   const auto images = framed(std::move(maps), level, stream);
   if (!images.ok()) return images.status();
-  const int stride = stride_of(side, 2 * most_across), reach = 1 << down;
+  const int stride = stride_of(side, 2 * most_across(edge_rule_.has_value()));
+  const int reach = 1 << down;
   double best = -1;
   for (std::size_t i = 1; i < count; ++i)
     for (int dy = -reach; dy <= reach; ++dy)

@@ -103,12 +103,17 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   plan.settings_ = settings;
   plan.region_ = searched_region(frame, settings.search_region);
   Size read = plan.region_.size();
-  if (is_on_edges(settings.match_on) && !plan.region_.empty()) {
+  std::vector<WarpEdges> edges(bank.size());
+  if (is_on_edges(settings.match_on)) {
     // Says which template has too few.
-    const auto edges = EdgeBank::make(device, bank, settings, stream);
-    if (!edges.ok()) return edges.status();
-    auto maker = EdgeMaker::make(device, frame, read, edge_rule(settings, edge_contrast_in_frames),
-                                 planes_read(settings));
+    const auto upright = EdgeBank::make(device, bank, settings, stream);
+    if (!upright.ok()) return upright.status();
+    for (std::size_t i = 0; i < bank.size(); ++i)
+      edges[i] = {true, upright.value().rule(i), 0, 0, planes_read(settings)};
+  }
+  if (is_on_edges(settings.match_on) && !plan.region_.empty()) {
+    auto maker =
+        EdgeMaker::make(device, frame, read, frame_edge_rule(settings), planes_read(settings));
     if (!maker.ok()) return maker.status();
     plan.edges_ = std::move(maker.value());
     read = plan.edges_->max_read();
@@ -118,8 +123,8 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   plan.reader_ = std::move(reader.value());
 
   plan.pyramid_.push_back({{}, plan.region_.size()});
-  for (const BankTemplate& t : bank)
-    if (Status s = plan.add(t, stream); !s.ok()) return s;
+  for (std::size_t i = 0; i < bank.size(); ++i)
+    if (Status s = plan.add(bank[i], edges[i], stream); !s.ok()) return s;
   if (Status s = plan.make_pyramid(); !s.ok()) return s;
   plan.is_recorded_ = plan.can_be_recorded();
   if (plan.is_recorded_)
@@ -127,13 +132,10 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   return plan;
 }
 
-Status PosePlan::add(const BankTemplate& t, Stream stream) {
+Status PosePlan::add(const BankTemplate& t, const WarpEdges& edges, Stream stream) {
   PoseRange range = settings_.poses;
   if (range.exhaustive) range.pyramid_levels = 0;
   if (range.scale_min > range.scale_max) std::swap(range.scale_min, range.scale_max);
-  WarpEdges edges;
-  if (is_on_edges(settings_.match_on))
-    edges = {true, template_edge_rule(settings_), 0, 0, planes_read(settings_)};
   BankTemplate weighed = t;
   if (!settings_.weights) weighed.weights.clear();
   auto made = PoseTemplate::make(device_, weighed, planes_of(settings_), edges, range,
@@ -144,7 +146,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   if (edges.made && !range.vicinity) {
     const auto fewest = templ.fewest_edges(stream);
     if (!fewest.ok()) return fewest.status();
-    if (Status s = enough_edges(searches_.size(), range.scale_min, fewest.value(), settings_);
+    if (Status s = enough_edges(searches_.size(), range.scale_min, fewest.value(), edges.rule);
         !s.ok())
       return s;
   }

@@ -65,7 +65,7 @@ class PosePlan {
     float difference;  ///< see stage::PoseConfirm
   };
 
-  Status add(const BankTemplate& t, Stream stream);
+  Status add(const BankTemplate& t, const WarpEdges& edges, Stream stream);
   Status make_pyramid();
   /// Of a level of the pyramid.
   Size size_of_level(int level) const;

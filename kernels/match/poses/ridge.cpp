@@ -21,8 +21,6 @@ constexpr double most_lost = 1.5;
 constexpr double farthest_point = 1 << 13;
 /// More pixels along a side say nothing more.
 constexpr int most_across = 32;
-/// Of the pixels that count two images must have that share in common.
-constexpr double least_in_common = 0.4;
 /// Pixels of a level: the first turn moves a corner by less, and each next one is off what the one
 /// before lets expect by less.
 constexpr int first_reach = 4, next_reach = 2;
@@ -58,7 +56,7 @@ Result<PoseRidge> PoseTemplate::ridge_of(int level, Stream stream) const {
   const int stride = (side + most_across - 1) / most_across;
   const auto images = framed(std::move(maps), level, stream);
   if (!images.ok()) return images.status();
-  const double fewest = least_in_common * images.value().sums[0].counted / (stride * stride);
+  const double fewest = fewest_in_common(images.value(), stride);
 
   Shift found;
   for (int turn = 2; turn <= last; ++turn) {

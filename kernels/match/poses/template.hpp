@@ -169,9 +169,12 @@ class PoseTemplate {
   Status choose_levels(const PoseRange& range, Size frame, Stream stream);
   PoseGrid grid_of(const PoseRange& range, int top, int halvings) const;
   /// The correlation of the first image and another one, which is shifted, over the pixels that
-  /// count in both, every `stride`-th of every `stride`-th row; -1 where these are fewer.
+  /// count in both, every `stride`-th of every `stride`-th row; -1 where these, or on edges the
+  /// squares of the other one's, are fewer.
   double likeness(const Images& images, std::size_t other, Shift shift, int stride,
                   double fewest) const;
+  /// So many that what two images have in common tells whether they are alike.
+  double fewest_in_common(const Images& images, int stride) const;
   /// The edges that are left in an image of a level, in pixels.
   Result<double> edges_shown(const WarpMap& map, int level, Stream stream) const;
   Result<bool> has_no_contrast(Stream stream) const;
