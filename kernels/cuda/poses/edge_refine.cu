@@ -87,9 +87,13 @@ __device__ void make_gradients(const stage::EdgeRefine::Problem& p, const std::u
             first = min(cluster.rank * share, part.height), count = min(share, part.height - first);
   make_rows(p, frame, part, first, count, to);
   __syncthreads();
-  for (int i = first * part.width + threadIdx.x; i < (first + count) * part.width; i += threads)
-    for (int k = 1; k < cluster.size; ++k)
-      cluster.in_block(to, (cluster.rank + k) % cluster.size)[i] = to[i];
+  // Two at once: rows are of an even number.
+  using Pair = std::uint64_t;
+  static_assert(sizeof(Pair) == 2 * sizeof(PackedGradient));
+  Pair* const pairs = reinterpret_cast<Pair*>(to) + first * part.width / 2;
+  for (int i = threadIdx.x; i < count * part.width / 2; i += threads)
+    for (int k = 1; k < cluster.size; ++k)  // a power of two
+      cluster.in_block(pairs, cluster.rank ^ k)[i] = pairs[i];
   cluster.sync();
 }
 

@@ -159,7 +159,9 @@ struct EdgeEquations : PoseRefineSums<double, 4 * (4 + 1) / 2 + 4 + 1> {
 /// from `none` on: what is farther away is more likely another edge.
 struct EdgeRefineStep {
   int reach;
-  double none;
+  double by_none;  ///< 1 by that
+
+  XCORR_HD constexpr EdgeRefineStep(int reach, double none) : reach(reach), by_none(1 / none) {}
 };
 
 /// From a template's points to the frame's edges at a pose.
@@ -171,7 +173,7 @@ class EdgeRefineMap {
       : pose_(pose),
         across_(pose.scale * pose.cosine),
         down_(pose.scale * pose.sine),
-        radius_(radius * pose.scale) {}
+        by_radius_(1 / (radius * pose.scale)) {}
 
   /// Adds what a point says, if it is found in the frame.
   template <class Gradients>
@@ -185,17 +187,17 @@ class EdgeRefineMap {
                                {static_cast<float>(normal_x), static_cast<float>(normal_y)},
                                step.reach, rule, distance))
       return;
-    const double share = distance / step.none, square = 1 - share * share,
+    const double share = distance * step.by_none, square = 1 - share * share,
                  rest = square > 0 ? square : 0;  // Tukey's
-    sums.add({normal_x, normal_y, (normal_x * y - normal_y * x) / radius_,
-              (normal_x * x + normal_y * y) / radius_},
+    sums.add({normal_x, normal_y, (normal_x * y - normal_y * x) * by_radius_,
+              (normal_x * x + normal_y * y) * by_radius_},
              distance, rest * rest);
   }
 
  private:
   RefinedPose pose_;
   double across_, down_;  ///< of a template's pixel
-  double radius_;         ///< in the frame's pixels
+  double by_radius_;      ///< 1 by the radius in the frame's pixels
 };
 
 /// The steps of one pose.
@@ -236,10 +238,10 @@ class EdgeRefineSteps {
     if (!is_refined_) return false;
     double moved[EdgeEquations::unknowns];
     sums.solve(freedom, moved);
-    const double own = radius_ * start_.scale, growth = moved[3] / own;
+    const double own = radius_ * start_.scale, by_own = 1 / own, growth = moved[3] * by_own;
     pose_.x += moved[0];
     pose_.y += moved[1];
-    pose_.turn(moved[2] / own);
+    pose_.turn(moved[2] * by_own);
     pose_.scale *= 1 + (growth < -0.1 ? -0.1 : growth > 0.1 ? 0.1 : growth);
     is_refined_ = fabs(pose_.x - start_.x) <= farthest_place &&
                   fabs(pose_.y - start_.y) <= farthest_place && fabs(moved[2]) <= farthest_turn &&
