@@ -200,6 +200,43 @@ TEST_P(ColorTest, TellsApartWhatHasEqualLuma) {
   EXPECT_EQ(match(frame.view, pattern.view, settings).size(), 2U);
 }
 
+/// Each pair is a shape in two colours that its luma does not tell apart.
+TEST_P(ColorTest, TellsPairsOfShapesApart) {
+  constexpr Size size{96, 48}, part{32, 32};
+  constexpr int pairs = 64, top = 8, lefts[] = {8, 56};
+  for (int pair = 0; pair < pairs; ++pair) {
+    const Texture outline(pair + 1, 12, 24);
+    // What red has more of, green has less of.
+    const int tint = 20 + pair % 32;
+    Planes<std::uint8_t> planes{Bytes(size, 90), Bytes(size, 90), Bytes(size, 90)};
+    for (int which = 0; which < 2; ++which)
+      for (int y = 4; y < part.height - 4; ++y)
+        for (int x = 4; x < part.width - 4; ++x) {
+          if (outline(x, y) < 128) continue;
+          const int red = which == 0 ? tint : -tint;
+          const int u = lefts[which] + x, v = top + y;
+          planes[0].at(u, v) = static_cast<std::uint8_t>(150 + red);
+          planes[1].at(u, v) = static_cast<std::uint8_t>(std::lround(150 - 77.0 / 150 * red));
+          planes[2].at(u, v) = 150;
+        }
+    const int asked = pair % 2, left = lefts[asked];
+    const Packed frame(planes, 3, 0, 1, 2),
+        pattern(crop_planes(planes, {left, top, part.width, part.height}), 3, 0, 1, 2);
+    MatchSettings settings = in_color();
+    settings.max_peaks = 2;
+    settings.threshold = 0.5;
+    const auto peaks = match(frame.view, pattern.view, settings);
+    ASSERT_GE(peaks.size(), 1U) << pair;
+    EXPECT_NEAR(peaks[0].x, left, 0.01) << pair;
+    EXPECT_EQ(peaks[0].score, 1) << pair;
+    if (peaks.size() > 1) EXPECT_LT(peaks[1].score, 0.97) << pair;
+    settings.match_on = MatchOn::luma;
+    const auto alike = match(frame.view, pattern.view, settings);
+    ASSERT_EQ(alike.size(), 2U) << pair;
+    EXPECT_GT(alike[1].score, 0.99) << pair;
+  }
+}
+
 /// Between pixels, with the brightness of each plane moved by another amount.
 TEST_P(ColorTest, PlacesBetweenPixels) {
   const Scene scene{.poses = {{60.3, 50.7}, {160.75, 60.5}}};
