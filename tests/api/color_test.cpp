@@ -206,19 +206,20 @@ TEST_P(ColorTest, TellsPairsOfShapesApart) {
   constexpr int pairs = 64, top = 8, lefts[] = {8, 56};
   for (int pair = 0; pair < pairs; ++pair) {
     const Texture outline(pair + 1, 12, 24);
-    // What red has more of, green has less of.
     const int tint = 20 + pair % 32;
-    Planes<std::uint8_t> planes{Bytes(size, 90), Bytes(size, 90), Bytes(size, 90)};
+    Bytes red(size, 128), inside(size, 0);
     for (int which = 0; which < 2; ++which)
       for (int y = 4; y < part.height - 4; ++y)
         for (int x = 4; x < part.width - 4; ++x) {
           if (outline(x, y) < 128) continue;
-          const int red = which == 0 ? tint : -tint;
           const int u = lefts[which] + x, v = top + y;
-          planes[0].at(u, v) = static_cast<std::uint8_t>(150 + red);
-          planes[1].at(u, v) = static_cast<std::uint8_t>(std::lround(150 - 77.0 / 150 * red));
-          planes[2].at(u, v) = 150;
+          red.at(u, v) = static_cast<std::uint8_t>(which == 0 ? 128 + tint : 128 - tint);
+          inside.at(u, v) = 1;
         }
+    auto planes = of_equal_luma(red);
+    for (Bytes& plane : planes)  // the shapes are brighter than their ground
+      for (std::size_t i = 0; i < plane.data.size(); ++i)
+        plane.data[i] = static_cast<std::uint8_t>(plane.data[i] + (inside.data[i] ? 22 : -38));
     const int asked = pair % 2, left = lefts[asked];
     const Packed frame(planes, 3, 0, 1, 2),
         pattern(crop_planes(planes, {left, top, part.width, part.height}), 3, 0, 1, 2);

@@ -25,7 +25,7 @@ struct Own {
   EdgeRefineMap map;
 };
 /// With what put_block_sums() has for the sums of a block.
-using OwnAndSums = struct {
+struct OwnAndSums {
   Own own;
   double sums[warps][EdgeEquations::count];
 };

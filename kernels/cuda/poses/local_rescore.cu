@@ -97,7 +97,8 @@ Status launch_as(const stage::LocalRescore::Problem& p, const Device& device,
   const std::int64_t blocks =
       std::int64_t{p.count} * p.tries() * ceil_div(p.most.height, cut.fewest_rows);
   const auto& totals = *static_cast<const RescoringTotals*>(state);
-  constexpr int blocks_of_processor = 2;  // as many are there at once
+  // One more is there for another search: with that of its own, images are cut into more strips.
+  constexpr int blocks_of_processor = 2;
   const auto most = std::int64_t{blocks_of_processor} * std::max(device.multiprocessors, 1);
   return enqueue_early(device, "local_rescore", local_rescore<planes>,
                        dim3(grid_extent(std::min(blocks, most))), dim3(Rescoring<planes>::threads),

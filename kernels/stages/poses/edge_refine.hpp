@@ -41,6 +41,9 @@ struct LongestGradient {
   XCORR_HD EdgeVector vector() const { return {static_cast<float>(x), static_cast<float>(y)}; }
 };
 
+/// How far across a template's edge that of a frame is sought at most, in pixels.
+inline constexpr int most_edge_reach = 2;
+
 /// The gradients of a part of an image between pixels, from those of its pixels.
 /// \tparam At  the gradient at (x, y) of the part
 template <class At>
@@ -48,13 +51,14 @@ class EdgeGradients {
  public:
   XCORR_HD EdgeGradients(const Rect& part, At at) : part_(part), at_(at) {}
 
-  /// How far across an edge it is, to either side up to `reach` pixels, 2 at most: where the
-  /// gradient along `normal` is longest. False: that is no edge of the same direction, or outside.
+  /// How far across an edge it is, to either side up to `reach` pixels, most_edge_reach at most:
+  /// where the gradient along `normal` is longest. False: that is no edge of the same direction, or
+  /// outside.
   XCORR_HD bool edge_across(float x, float y, const EdgeVector& normal, int reach,
                             const EdgeRule& rule, float& distance) const {
     // The cosine of the angle between two gradients of one edge.
     constexpr float least_cosine = 0.8F;
-    constexpr int most = 2 * 2 + 3;
+    constexpr int most = 2 * most_edge_reach + 3;
     const int count = 2 * reach + 3;
     const auto step = [&](int i) { return static_cast<float>(i - reach - 1); };
     const auto at = [&](float s) { return EdgeVector{x + s * normal.x, y + s * normal.y}; };
@@ -117,8 +121,9 @@ class EdgeGradients {
 };
 
 /// Sums of the equations  row . (place, angle, size) = distance.
+/// In this order: the lower half of their matrix, the right side, how many equations there are.
 struct EdgeEquations : PoseRefineSums<double, 4 * (4 + 1) / 2 + 4 + 1> {
-  static constexpr int unknowns = 4;  ///< the lower half of the matrix, the right side, how many
+  static constexpr int unknowns = 4;
 
   XCORR_HD void add(const double (&row)[unknowns], double distance, double weight) {
     int k = 0;
@@ -206,8 +211,8 @@ class EdgeRefineSteps {
   static constexpr int count = 6;
 
   XCORR_HD static EdgeRefineStep step(int i) {
-    return i == 0   ? EdgeRefineStep{2, 3}
-           : i == 1 ? EdgeRefineStep{2, 2.5}
+    return i == 0   ? EdgeRefineStep{most_edge_reach, 3}
+           : i == 1 ? EdgeRefineStep{most_edge_reach, 2.5}
            : i == 2 ? EdgeRefineStep{1, 2}
            : i == 3 ? EdgeRefineStep{1, 1}
                     : EdgeRefineStep{1, 0.7};
@@ -221,9 +226,9 @@ class EdgeRefineSteps {
 
   /// The part of the frame that steps from there may read. `farthest`: point of the template.
   XCORR_HD static Rect around(const RefinedPose& start, double farthest) {
-    constexpr double farthest_reach = 2, rest = 2;  // of step(0), and what a gradient is mixed of
+    constexpr double rest = 2;  // what a gradient is mixed of
     const double reach =
-        farthest * start.scale + farthest_place + farthest_turn + farthest_reach + rest;
+        farthest * start.scale + farthest_place + farthest_turn + most_edge_reach + rest;
     const auto whole = [](double value) {
       return static_cast<int>(floor(value < -1e6 ? -1e6 : value > 1e6 ? 1e6 : value));
     };
