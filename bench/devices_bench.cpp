@@ -81,7 +81,7 @@ class Lane {
 /// Of all streams together.
 double frames_per_second(const Options& options, const std::vector<Device>& devices, Memory memory,
                          int streams) {
-  const auto templates = cut(options.image, options.side, streams);
+  const auto templates = cut(options.image, {options.side}, streams);
   std::atomic<int> ready = 0;
   std::atomic<bool> begun = false, ended = false;
   std::atomic<std::int64_t> frames = 0;
@@ -113,7 +113,7 @@ double frames_per_second(const Options& options, const std::vector<Device>& devi
 double bank_frames_per_second(const Options& options, const std::vector<Device>& devices,
                               Memory memory, int in_flight, std::vector<Peak>& found) {
   require(make_current(devices.front()));
-  Lane lane(options, devices, memory, cut(options.image, options.side, options.templates),
+  Lane lane(options, devices, memory, cut(options.image, {options.side}, options.templates),
             in_flight);
   for (int n = 0; n < 3; ++n) found = lane.next();
   const auto start = Clock::now();

@@ -8,7 +8,7 @@
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
 //               [--max-peaks=N] [--threshold=SCORE] [--bits=N] [--matchers=N]
 //               [--match-on=luma|color|edges|color-edges] [--pixels=gray|rgb|nv12]
-//               [--confirm=GRAYLEVELS]
+//               [--confirm=GRAYLEVELS] [--mixed=N]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the image --frame, such as a photograph (matches.py goes
@@ -18,7 +18,8 @@
 // --bits, 9 to 16: pixels of so many bits in words of 16, the bytes with random bits below them.
 // --angles (degrees),
 // --scales, --levels and --exhaustive search poses, see PoseRange. --pixels: how those of frames
-// lie; a photograph in colour is a PPM.
+// lie; a photograph in colour is a PPM. --mixed: in place of those cases N templates of 32 to 96
+// pixels in a frame of 1920x1080; `side` is the first one's.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host; with
@@ -54,7 +55,7 @@ struct Options {
   PoseRange poses;
   int max_peaks = 1;
   double threshold = MatchSettings().threshold;
-  int bits = 8, matchers = 1;
+  int bits = 8, matchers = 1, mixed = 0;
   MatchOn match_on = MatchOn::luma;
   double confirm_threshold = 0;
   Pixels pixels = Pixels::gray;
@@ -147,8 +148,8 @@ void bench(const Device& device, const Options& options, const std::string& kern
 }
 
 /// The image of a file, as pixels that are asked for.
-Image frame_of(const Options& options) {
-  Image image = require(read_pgm(options.frame));
+Image image_of(const std::string& path, const Options& options) {
+  const Image image = require(read_pgm(path));
   return options.pixels == Pixels::nv12 ? to_nv12(image) : deepened(image, options.bits);
 }
 
@@ -156,10 +157,10 @@ void bench_files(const Device& device, const Options& options, const std::string
   std::vector<Image> images;
   std::vector<MatrixView> views;
   for (const std::string& path : options.templates) {
-    images.push_back(deepened(require(read_pgm(path)), options.bits));
+    images.push_back(image_of(path, options));
     views.push_back(images.back().view());
   }
-  bench(device, options, kernel, frame_of(options), views);
+  bench(device, options, kernel, image_of(options.frame, options), views);
 }
 
 std::string name_of(Size size, int side, int count) {
@@ -224,6 +225,8 @@ Options parse(int argc, char** argv) {
       options.matchers = std::max(1, std::stoi(arg.substr(11)));
     else if (arg.starts_with("--max-peaks="))
       options.max_peaks = std::stoi(arg.substr(12));
+    else if (arg.starts_with("--mixed="))
+      options.mixed = std::stoi(arg.substr(8));
     else if (arg.starts_with("--peaks="))
       options.peaks = arg.substr(8);
     else if (arg.starts_with("--seconds="))
@@ -240,16 +243,20 @@ Options parse(int argc, char** argv) {
 /// Templates that are cut from the image.
 void bench_image(const Device& device, const Options& options, const std::string& kernel,
                  const Image& image) {
+  if (options.mixed > 0)
+    return bench(device, options, kernel, image, cut(image, {32, 48, 64, 80, 96}, options.mixed));
   for (const int side : {16, 32, 64, 128})
     for (const int count : {1, 32})
       if (fnmatch(options.filter.c_str(), name_of(image.size, side, count).c_str(), 0) == 0)
-        bench(device, options, kernel, image, cut(image, side, count));
+        bench(device, options, kernel, image, cut(image, {side}, count));
 }
 
 void bench_random(const Device& device, const Options& options, const std::string& kernel) {
-  for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}})
-    bench_image(device, options, kernel,
-                deepened(random_image(size, options.pixels), options.bits));
+  constexpr Size hd{1920, 1080};
+  for (const Size size : {Size{192, 192}, Size{640, 480}, hd, Size{3840, 2160}})
+    if (options.mixed == 0 || size == hd)
+      bench_image(device, options, kernel,
+                  deepened(random_image(size, options.pixels), options.bits));
 }
 
 }  // namespace
@@ -265,7 +272,7 @@ int main(int argc, char** argv) {
     if (options.frame.empty())
       bench_random(device, options, kernel);
     else if (options.templates.empty())
-      bench_image(device, options, kernel, frame_of(options));
+      bench_image(device, options, kernel, image_of(options.frame, options));
     else
       bench_files(device, options, kernel);
 }

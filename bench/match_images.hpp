@@ -69,11 +69,13 @@ inline xcorr::MatrixView part_of(xcorr::MatrixView view, xcorr::Rect part) {
   return view;
 }
 
-/// Square windows of the frame, spread over it.
-inline std::vector<xcorr::MatrixView> cut(const Image& frame, int side, int count) {
+/// Square windows of the frame with these sides in turns, spread over it.
+inline std::vector<xcorr::MatrixView> cut(const Image& frame, const std::vector<int>& sides,
+                                          int count) {
   const auto [width, height] = frame.size;
   std::vector<xcorr::MatrixView> views;
   for (int i = 0; i < count; ++i) {
+    const int side = sides[std::size_t(i) % sides.size()];
     int x = (37 + i * 211) % (width - side), y = (23 + i * 97) % (height - side);
     if (frame.layout == Pixels::nv12) x -= x % 2, y -= y % 2;
     views.push_back(part_of(frame.view(), {x, y, side, side}));
