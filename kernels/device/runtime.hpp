@@ -94,6 +94,7 @@ class Block {
     return static_cast<T*>(data_);
   }
   std::size_t bytes() const { return bytes_; }
+  Memory memory() const { return memory_; }
 
  private:
   void* data_ = nullptr;

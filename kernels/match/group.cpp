@@ -62,10 +62,11 @@ Status TemplateGroup::choose(const std::string& kernel) {
   p.batch = 1;
   std::size_t each = p.correlate.planes * p.correlation().products_stride() * size_of(p.products) +
                      p.correlate.shifts.size().area() * sizeof(float);
-  if (kernel_.search) {  // what one template more takes
+  if (kernel_.search) {  // what one template more takes, in the mean, as some take it in groups
+    constexpr int more = 256;
     const std::size_t one = kernel_.search->workspace_bytes(p, device_);
-    p.batch = 2;
-    each = kernel_.search->workspace_bytes(p, device_) - one;
+    p.batch = 1 + more;
+    each = (kernel_.search->workspace_bytes(p, device_) - one) / more;
   }
   std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
   if (device_.backend == Backend::cuda) {

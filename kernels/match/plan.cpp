@@ -13,6 +13,10 @@ namespace {
 constexpr std::size_t most_lanes = 6;
 /// Bytes that lanes may have together: beyond that groups are so large that they fill a GPU.
 constexpr std::size_t lane_budget = std::size_t{256} << 20;
+/// From so many templates with so many places on it pays to bound scores first: of few the products
+/// of all planes of one block take longer than those of a plane less.
+constexpr int least_bounded = 3;
+constexpr std::int64_t least_bounded_places = 32768;
 /// Bytes that the window sums of a batch of windows may have: larger ones fill a GPU one by one.
 constexpr std::int64_t most_window_bytes = std::int64_t{512} << 20;
 
@@ -54,6 +58,9 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many, region, size,
                               1, count, valid_shifts(region, size));
   p.correlate.planes = planes_of(settings);
+  if (settings.match_on == MatchOn::color && count >= least_bounded &&
+      p.correlate.shifts.size().area() >= least_bounded_places)
+    p.lead_plane = 0;
   p.products = p.correlate.output_type();
   p.method = method_of(settings);
   p.contrast = contrast_of(settings);
@@ -224,9 +231,13 @@ Status MatchPlan::allocate(Memory memory) {
   sizes_.peaks = matched_ * settings_.max_peaks;
   sizes_.templates = matched_;
   sizes_.planes = planes_of(settings_);
-  return make_blocks(device_.backend, {{&candidates_, sizes_.peaks * sizeof(Candidate)},
-                                       {&counts_, matched_ * sizeof(std::uint32_t)},
-                                       {&results_, sizes_.bytes(), memory}});
+  if (Status s = make_blocks(device_.backend, {{&candidates_, sizes_.peaks * sizeof(Candidate)},
+                                               {&counts_, matched_ * sizeof(std::uint32_t)},
+                                               {&results_, sizes_.bytes(), memory}});
+      !s.ok())
+    return s;
+  if (memory == Memory::host) std::fill_n(sizes_.open_shares_in(results_), matched_, 0.0F);
+  return {};
 }
 
 Status MatchPlan::make_lanes() {
@@ -265,7 +276,8 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
       sizes_.sums_in(results_) + sizes_.planes * first,
       candidates_.as<Candidate>() + first_peak,
       counts_.as<std::uint32_t>() + first,
-      best_.data() ? best_.as<CoarseKey>() + first * CoarseCells(region_.size()).count() : nullptr};
+      best_.data() ? best_.as<CoarseKey>() + first * CoarseCells(region_.size()).count() : nullptr,
+      results_.memory() == Memory::host ? sizes_.open_shares_in(results_) + first : nullptr};
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {

@@ -223,12 +223,13 @@ class MatchPlan {
   Block best_,
       wanted_;  ///< of a coarse search: the best of cells, and which templates are searched
   /// In memory that the device writes: peaks and their places by least squares, then sums and
-  /// counts of peaks of each template, then the differences of peaks that are confirmed.
+  /// counts of peaks of each template, then the differences of peaks that are confirmed, and what
+  /// of each template a lead plane left open.
   struct Results {
     std::size_t peaks = 0, templates = 0, planes = 1;
     std::size_t bytes() const {
       return peaks * (sizeof(RefinedPeak) + sizeof(FittedPlace) + sizeof(float)) +
-             templates * (planes * sizeof(TemplateSums) + sizeof(std::uint32_t));
+             templates * (planes * sizeof(TemplateSums) + sizeof(std::uint32_t) + sizeof(float));
     }
     RefinedPeak* peaks_in(const Block& block) const { return block.as<RefinedPeak>(); }
     FittedPlace* fits_in(const Block& block) const {
@@ -243,6 +244,7 @@ class MatchPlan {
     float* differences_in(const Block& block) const {
       return reinterpret_cast<float*>(counts_in(block) + templates);
     }
+    float* open_shares_in(const Block& block) const { return differences_in(block) + peaks; }
   };
   Results sizes_;
   Block results_;

@@ -238,6 +238,44 @@ TEST_P(ColorTest, TellsPairsOfShapesApart) {
   }
 }
 
+/// Several templates in large frames: what bounds leave out, and how often they are asked, is not
+/// seen. Each by itself is searched without bounds.
+TEST_P(ColorTest, ManyTemplatesAsEachAlone) {
+  constexpr Size size{301, 260}, part{24, 16};
+  const auto scene = random_planes<std::uint8_t>(size, 3),
+             elsewhere = random_planes<std::uint8_t>(size, 5);
+  std::vector<Planes<std::uint8_t>> parts;
+  std::vector<MatrixView> views;
+  for (int i = 0; i < 5; ++i)
+    parts.push_back(crop_planes(scene, {17 + 41 * i, 200 - 43 * i, part.width, part.height}));
+  for (const auto& pattern : parts) views.push_back(planar(pattern));
+  const MatchSettings settings = in_color();
+  Matcher together = std::move(Matcher::create(device).value());
+  ASSERT_TRUE(together.set_templates(views).ok());
+  ASSERT_TRUE(together.prepare(ElementType::u8, size, settings).ok());
+  std::vector<Peak> alone[2], peaks;
+  for (int there = 0; there < 2; ++there)
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      alone[there].push_back(match(planar(there ? scene : elsewhere), views[i], settings).front());
+      alone[there].back().template_index = static_cast<std::uint32_t>(i);
+    }
+  // They come after more frames than a GPU goes without bounds once these have left all open.
+  const int frames = GetParam() == Backend::cuda ? 40 : 2;
+  for (int frame = 0; frame < frames; ++frame) {
+    const bool there = frame >= frames / 2;
+    ASSERT_TRUE(together.enqueue(planar(there ? scene : elsewhere)).ok());
+    ASSERT_TRUE(together.collect(peaks).ok());
+    ASSERT_EQ(peaks.size(), views.size());
+    for (const Peak& peak : peaks) {
+      const Peak& expected = alone[there][peak.template_index];
+      EXPECT_EQ(peak.score, expected.score) << frame;
+      EXPECT_EQ(peak.x, expected.x) << frame;
+      EXPECT_EQ(peak.y, expected.y) << frame;
+      if (there) EXPECT_EQ(peak.score, 1);
+    }
+  }
+}
+
 /// Between pixels, with the brightness of each plane moved by another amount.
 TEST_P(ColorTest, PlacesBetweenPixels) {
   const Scene scene{.poses = {{60.3, 50.7}, {160.75, 60.5}}};

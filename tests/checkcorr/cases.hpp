@@ -57,6 +57,8 @@ struct Case {
   int lefts = 1, rights = 1;
   bool own_lefts = false;  ///< of each right
   int planes = 1;          ///< of each picture; for the stages of matches
+  int quiet = 0;           ///< bits of contrast that u8 planes after the first one lack
+  int lead_plane = -1;     ///< as stage::Search::Problem
   Rect rectangle = {};     ///< for Shifts::rectangle
   int pad = 0;             ///< elements after each row; also a row's worth between matrices
   int misalign = 0;        ///< elements by which pointers miss the alignment of an allocation

@@ -31,6 +31,7 @@ Scenario::Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker)
   problem.subpixel = c.subpixel;
   problem.masking = masking_of(c);
   problem.contrast.least = c.min_contrast;
+  problem.lead_plane = c.lead_plane;
   // At the right border the left goes on.
   if (const Rect& inner = c.picture; !inner.empty())
     problem.overhang = {inner, {0, 0, inner.x + inner.width, c.left.height}, c.overhang};

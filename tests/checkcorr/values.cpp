@@ -118,6 +118,13 @@ void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std
                       [&](std::int64_t, int, int, T& v) {
                         v = draw(c.fill, c.fill == Fill::flat_left, T{}, random);
                       });
+  const auto hush = [&](std::int64_t plane, T& v) {
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+      if (plane > 0) v = static_cast<T>(128 + (v >> c.quiet) - (128 >> c.quiet));
+  };
+  if (c.quiet)
+    for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.planes * p.total_lefts(),
+                        [&](std::int64_t m, int, int, T& v) { hush(m / p.total_lefts(), v); });
   if (const Rect& inner = c.picture; !inner.empty())
     for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.planes * p.total_lefts(),
                         [&](std::int64_t, int x, int y, T& v) {
@@ -136,6 +143,7 @@ void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std
                                          from_y * p.left_pitch)[from_x];
         } else {
           v = draw(c.fill, c.fill == Fill::flat_right, T{}, random);
+          if (c.quiet) hush(m / p.total_rights(), v);
         }
       });
 }

@@ -4,7 +4,7 @@
 // warp shares of its windows, and the greatest scores that they may have with each right.
 #pragma once
 
-#include "cuda/match/cell_peaks.cuh"
+#include "cuda/match/part_bounds.cuh"
 #include "cuda/tensor/bank_products.cuh"
 
 namespace xcorr::cuda {
@@ -62,16 +62,14 @@ struct Windows {
   }
 };
 
-/// Of each of a lane's eight rights at least the greatest score of the lane's windows times the
-/// right's deviation, n times, or 0.
-template <class T, int planes>
-__device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u32 n,
-                                const OfWarp<T, planes>& of_warp,
-                                const OfRights<T, planes>& of_rights, float (&greatest)[8]) {
+/// Calls take(c, number, value) for a lane's eight rights and its windows: at least the score times
+/// the right's deviation, n times.
+template <class T, int planes, class Take>
+__device__ void for_window_scores(BankSums<T>& sums, const Windows<T>& windows, u32 n,
+                                  const OfWarp<T, planes>& of_warp,
+                                  const OfRights<T, planes>& of_rights, Take take) {
   const int lane = threadIdx.x % 32;
   const auto pixels = static_cast<float>(n);
-#pragma unroll
-  for (float& value : greatest) value = 0;
 #pragma unroll
   for (int t = 0; t < T::tiles; ++t) {
     if constexpr (planes > 1) hold_registers(sums[t]);  // or loads for all tiles come first
@@ -105,10 +103,22 @@ __device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u3
         for (int plane = 1; plane < planes; ++plane)
           of_sums = fmaf(of_rights.sums[plane][column], left[plane], of_sums);
         const auto product = static_cast<float>(sums[t][c / 2 * 4 + 2 * half + c % 2]);
-        greatest[c] = fmaxf(greatest[c], fmaf(product, of_product, -of_sums));
+        take(c, k, fmaf(product, of_product, -of_sums));
       }
     }
   }
+}
+
+/// Of each of a lane's eight rights at least the greatest score of the lane's windows times the
+/// right's deviation, n times, or 0.
+template <class T, int planes>
+__device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u32 n,
+                                const OfWarp<T, planes>& of_warp,
+                                const OfRights<T, planes>& of_rights, float (&greatest)[8]) {
+#pragma unroll
+  for (float& value : greatest) value = 0;
+  for_window_scores(sums, windows, n, of_warp, of_rights,
+                    [&](int c, int, float value) { greatest[c] = fmaxf(greatest[c], value); });
 }
 
 /// Of edges: the products of the numbers that they stand for.
@@ -136,6 +146,21 @@ __device__ void greatest_scores(BankSums<T>& sums, const Windows<T>& windows, u3
     }
 #pragma unroll
   for (int c = 0; c < 8; ++c) greatest[c] = static_cast<float>(products[c]);
+}
+
+/// The same as of one plane, but for a little less: in place of their last bits the values have the
+/// numbers of the windows.
+template <class T>
+__device__ void greatest_numbered(BankSums<T>& sums, const Windows<T>& windows, u32 n,
+                                  const OfWarp<T, 1>& of_warp, const OfRights<T, 1>& of_rights,
+                                  float (&greatest)[8]) {
+#pragma unroll
+  for (float& value : greatest) value = 0;
+  for_window_scores(sums, windows, n, of_warp, of_rights, [&](int c, int k, float value) {
+    constexpr int numbers = OfWarp<T, 1>::windows;
+    static_assert((numbers & (numbers - 1)) == 0);
+    greatest[c] = fmaxf(greatest[c], __int_as_float((__float_as_int(value) & ~(numbers - 1)) | k));
+  });
 }
 
 /// Of eight values in each lane the greatest over the lanes with the same lane % 4, shared out:

@@ -35,6 +35,7 @@ struct BestPeaks {
   std::uint32_t* counts;
   RefinedPeak* peaks;  ///< null: candidates are not refined here
   std::uint32_t* peak_counts;
+  float* open_shares;  ///< null: nobody asks
 };
 
 /// Template rows that a warp takes at a time when refining, 32 columns of them.

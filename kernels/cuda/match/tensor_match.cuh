@@ -29,8 +29,8 @@ class MatchState final : public PlanState {
                                                  const Device& device) {
     auto rights = LaidOutRights<T>::make(problem.correlate.each_plane());
     if (!rights.ok()) return rights.status();
-    // For each template a ticket and, twice as large, its best key.
-    auto block_counters = BlockCounters::make(3 * problem.correlate.total_rights());
+    // For each template its best key, twice as large as a ticket, a ticket, and its open blocks.
+    auto block_counters = BlockCounters::make(4 * problem.correlate.total_rights());
     if (!block_counters.ok()) return block_counters.status();
     const bool bound = bounds_by_angles(problem, problem.max_rights());
     auto steps =
@@ -51,9 +51,10 @@ class MatchState final : public PlanState {
   const std::uint32_t* words() const {
     return static_cast<const LaidOutRights<T>*>(rights_.get())->words();
   }
-  /// Both 0 between launches.
+  /// All 0 between launches.
   Key* best() const { return reinterpret_cast<Key*>(counters()); }
   unsigned* block_counters() const { return counters() + 2 * problem_.correlate.total_rights(); }
+  unsigned* open_blocks() const { return counters() + 3 * problem_.correlate.total_rights(); }
   /// See measure_steps(); null where they are not needed.
   float* steps() const { return steps_.bytes() > 0 ? steps_.as<float>() : nullptr; }
 
@@ -91,8 +92,18 @@ struct CellMemory {
   }
 };
 
+/// Of a launch's rights, a block's windows a part.
+template <class T>
+PartBounds bounds_of_blocks(const Problem& p, void* memory) {
+  const dim3 blocks = tensor_grid<T>(p, 1);
+  return {static_cast<PartBound*>(memory), static_cast<int>(blocks.x * blocks.y), 1};
+}
+
 template <class T>
 std::size_t workspace(const stage::Search::Problem& p, const Device&) {
+  if (bounds_parts(p))
+    return std::size_t(p.max_rights()) * bounds_of_blocks<T>(p.correlate, nullptr).parts *
+           sizeof(PartBound);
   return p.max_peaks == 1 ? 0 : CellMemory<T>(p, p.max_rights(), nullptr).bytes;
 }
 
@@ -137,7 +148,17 @@ class Searching {
                 cells_} {}
 
   /// One peak a template.
-  Status search_best() const { return match({}, b_.right_count, state_.best() + b_.first_right); }
+  Status search_best() const {
+    Key* const best = state_.best() + b_.first_right;
+    if (!bounds_parts(problem_)) return match({}, b_.right_count, best);
+    const PartBounds bounds = bounds_of_blocks<T>(problem_.correlate, b_.workspace);
+    if (Status s = bound_blocks_by(bounds); !s.ok()) return s;
+    if (Status s = enqueue_early(device_, "try_best", try_best, dim3(trials, b_.right_count),
+                                 dim3(trial_threads), 0, b_.stream, inputs_, bounds, 0, best);
+        !s.ok())
+      return s;
+    return match({}, b_.right_count, best, bounds);
+  }
 
   Status search_all() const {
     if (Status s = match({}, b_.right_count, memory_.best); !s.ok()) return s;
@@ -172,13 +193,25 @@ class Searching {
   }
 
  private:
-  /// `count` rights of the share.
-  Status match(const Share& share, int count, Key* best) const {
+  Status bound_blocks_by(const PartBounds& bounds) const {
     const Problem& p = problem_.correlate;
-    const Found to{
-        {best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr, b_.peak_counts},
-        state_.block_counters() + b_.first_right,
-        memory_.lists.found};
+    const dim3 blocks = tensor_grid<T>(p, b_.right_count);
+    const std::size_t bytes =
+        spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height, 1));
+    return enqueue_early(device_, "bound_blocks", bound_blocks<T>, blocks, dim3(T::threads()),
+                         bytes, b_.stream, problem_, from_, state_.words(), b_.first_right,
+                         is_left_aligned(p, from_.left), cells_.skew, bounds);
+  }
+
+  /// `count` rights of the share. \param bounds  of blocks, where they are known
+  Status match(const Share& share, int count, Key* best, const PartBounds& bounds = {}) const {
+    const Problem& p = problem_.correlate;
+    const Found to{{best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr,
+                    b_.peak_counts, b_.open_shares},
+                   state_.block_counters() + b_.first_right,
+                   memory_.lists.found,
+                   bounds,
+                   state_.open_blocks() + b_.first_right};
     const auto kernel = with_planes(p, [](auto planes) { return tensor_match<T, planes()>; });
     const dim3 blocks = tensor_grid<T>(p, count);
     const std::size_t bytes =

@@ -6,7 +6,8 @@
 // most shifts; the rest get the quotient of score.hpp, so that candidates equal those of the
 // separate stages to the last bit. With one peak per template the best of all is the result, which
 // the last block of a template also refines, unless the template is large; with more, the cells'
-// best ones lead to them (cell_peaks.cuh).
+// best ones lead to them (cell_peaks.cuh). In colour bounds by one plane may leave out most blocks
+// (part_bounds.cuh).
 #pragma once
 
 #include "cuda/common/last_block.cuh"
@@ -14,6 +15,7 @@
 #include "cuda/match/angular_bound.cuh"
 #include "cuda/match/best_peak.cuh"
 #include "cuda/match/cell_peaks.cuh"
+#include "cuda/match/part_bounds.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
 #include "cuda/tensor/tensor_warps.cuh"
 
@@ -49,7 +51,14 @@ Cells cells_of(const Problem& p) {
 struct Found : BestPeaks {
   unsigned* block_counters;  ///< of each template
   unsigned* found;           ///< lengths of the lists, zeroed here
+  PartBounds bounds;         ///< of blocks; those of none where nothing is known
+  unsigned* open_blocks;     ///< of each template, where bounds are known; 0 before and after
 };
+
+/// A block's number among the parts of its template.
+__device__ inline int part_of_block() {
+  return static_cast<int>(blockIdx.y * gridDim.x + blockIdx.x);
+}
 
 /// Whether the search refines its candidates: where one block does so sooner than another kernel
 /// would. Its warps take one piece of the template after the other, each in about 0.2 us.
@@ -76,8 +85,14 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
     }
     __syncthreads();
   }
-  if (is_last_block(&to.block_counters[right], gridDim.x * gridDim.y, any))
-    settle_right<T::threads(), planes>(p, minimum, from, right, first_right, to);
+  const unsigned blocks = gridDim.x * gridDim.y;
+  if (!is_last_block(&to.block_counters[right], blocks, any)) return;
+  if (to.bounds.of && threadIdx.x == 0) {
+    const unsigned open = atomicExch(&to.open_blocks[right], 0);
+    if (to.open_shares)
+      to.open_shares[first_right + right] = static_cast<float>(open) / static_cast<float>(blocks);
+  }
+  settle_right<T::threads(), planes>(p, minimum, from, right, first_right, to);
 }
 
 /// The windows of eight rows in a lane's column.
@@ -159,6 +174,15 @@ class BlockScores {
     }
     best.low = best.high > 0 ? scorer.low(product, window) : 0;
     return best;
+  }
+
+  /// The one of this lane's windows of a group whose score may be greatest, if it is more.
+  __device__ void take_highest(int row, const Column<planes>& windows, PartBound& best) const {
+#pragma unroll
+    for (int r = 0; r < cell; ++r)
+      if (r < count_at(row))
+        best.take_better({scorer.high(scorer.estimate(sums_.at(row, r), windows[r]), windows[r]),
+                          first_index(row) + r * p_.shifts.width});
   }
 
   /// The best of this lane's windows of a group. Quotients are exact but slow: only of those that
@@ -256,6 +280,60 @@ __device__ Key best_of_groups(BlockScores<T, planes>& scores, bool minimum, floa
   return best;
 }
 
+/// The first pass of a search in colour, see part_bounds.cuh. Grid: as of tensor_match().
+template <class T>
+__global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
+    bound_blocks(stage::Search::Problem problem, MatchInputs<u32> from,
+                 const std::uint32_t* laid_out, int first_right, bool aligned, int skew,
+                 PartBounds to) {
+  __shared__ PartBound of_warps[T::threads() / 32];
+  const Problem& p = problem.correlate;
+  const int right = first_right + static_cast<int>(blockIdx.z), lead = problem.lead_plane;
+  const Corner corner{int(blockIdx.x) * T::columns() - skew, int(blockIdx.y) * T::rows()};
+  let_next_begin();
+  sum_products<1>(T(), p, from.left + p.left_offset(right) + lead * p.left_plane,
+                  right + lead * p.rights, laid_out, corner, {0, p.right.height}, aligned);
+  const std::int64_t plane = lead * windows_of(p);
+  const BlockScores<T, 1> scores(
+      p, corner,
+      {problem, false, right, from.template_sums + std::int64_t{lead} * p.rights,
+       from.window_sums + plane, from.window_squares + plane});
+  wait_for_previous();
+  PartBound mine{0, 0};
+  scores.for_groups(
+      [&](int row, const Column<1>& windows) { scores.take_highest(row, windows, mine); });
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) mine.take_better(mine.of_lane(step));
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  for (const PartBound& of_warp : of_warps) mine.take_better(of_warp);
+  mine.high = bound_of(rest_of_right(problem, from.template_sums, right), mine.high);
+  to.at(right - first_right, part_of_block()) = mine;
+}
+
+/// Whether this block may hold something better than what is known, as far as bounds tell: all
+/// threads say the same, though other blocks may find something meanwhile.
+template <int planes>
+__device__ bool is_open(const stage::Search::Problem& p, bool minimum, const MatchInputs<u32>& from,
+                        int right, int first_right, const Found& to) {
+  if constexpr (planes == color_planes)
+    if (to.bounds.of) {
+      wait_for_previous();
+      ScorerOf<planes> scorer(p, minimum, first_right + right, from.template_sums, from.window_sums,
+                              from.window_squares);
+      known_limit(scorer, &to.best[right], minimum);
+      const bool open =
+          __syncthreads_or(may_hold(to.bounds.at(right, part_of_block()), scorer.limit));
+      if (open && threadIdx.x == 0) {
+        atomicAdd(&to.open_blocks[right], 1);
+        __threadfence();
+      }
+      return open;
+    }
+  return true;
+}
+
 /// Several planes are one sum of products.
 template <class T, int planes>
 __global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
@@ -271,27 +349,30 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
   const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
   __shared__ unsigned block_low;  // bits of a float
   if (threadIdx.x == 0) block_low = 0;
-  let_next_begin();
-  sum_products<planes>(T(), p, from.left + p.left_offset(first_right + right), first_right + right,
-                       laid_out, corner, {0, p.right.height}, aligned);
+  Key best = 0;
+  if (is_open<planes>(problem, minimum, from, right, first_right, to)) {
+    let_next_begin();
+    sum_products<planes>(T(), p, from.left + p.left_offset(first_right + right),
+                         first_right + right, laid_out, corner, {0, p.right.height}, aligned);
 
-  BlockScores<T, planes> scores(p, corner,
-                                {problem, minimum, first_right + right, from.template_sums,
-                                 from.window_sums, from.window_squares});
-  ScorerOf<planes>& scorer = scores.scorer;
-  if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
-  wait_for_previous();
-  if (problem.max_peaks > 1) {
-    find_cells(scores, corner, cells, to.best + right * cells.count());
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) to.found[right] = 0;
-    return;
+    BlockScores<T, planes> scores(p, corner,
+                                  {problem, minimum, first_right + right, from.template_sums,
+                                   from.window_sums, from.window_squares});
+    ScorerOf<planes>& scorer = scores.scorer;
+    if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
+    wait_for_previous();
+    if (problem.max_peaks > 1) {
+      find_cells(scores, corner, cells, to.best + right * cells.count());
+      if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) to.found[right] = 0;
+      return;
+    }
+    known_limit(scorer, &to.best[right], minimum);
+    const float possible = bound_groups(scores, block_low);
+    __syncthreads();
+    const float low =
+        fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
+    best = best_of_groups(scores, minimum, possible, low);
   }
-  known_limit(scorer, &to.best[right], minimum);
-  const float possible = bound_groups(scores, block_low);
-  __syncthreads();
-  const float low =
-      fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
-  const Key best = best_of_groups(scores, minimum, possible, low);
   finish_right<T, planes>(problem, minimum, from, right, first_right, best, to);
 }
 

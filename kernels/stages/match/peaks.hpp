@@ -171,6 +171,9 @@ struct Search {
     ContrastRule contrast = {};
     PruningBound pruning_bound = {};
     Overhang overhang = {};
+    /// The plane whose products bound the scores over all, for kernels that can leave out windows
+    /// by that; -1: none is. It should have most of the contrast.
+    int lead_plane = -1;
 
     constexpr Features features() const {
       return Peaks::Problem::features()
@@ -184,6 +187,9 @@ struct Search {
     std::uint32_t* counts = nullptr;
     RefinedPeak* peaks = nullptr;  ///< where Extra::refines
     std::uint32_t* peak_counts = nullptr;
+    /// With a lead plane, where given: of each template the share of the windows that all planes
+    /// are searched in after all.
+    float* open_shares = nullptr;
   };
 
   template <class Visit>
