@@ -271,7 +271,9 @@ TEST_P(ColorTest, ManyTemplatesAsEachAlone) {
       EXPECT_EQ(peak.score, expected.score) << frame;
       EXPECT_EQ(peak.x, expected.x) << frame;
       EXPECT_EQ(peak.y, expected.y) << frame;
-      if (there) EXPECT_EQ(peak.score, 1);
+      if (there) {
+        EXPECT_EQ(peak.score, 1);
+      }
     }
   }
 }
