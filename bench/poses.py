@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """How well parts of known pose are found, and how fast, by the Python package.
 
-    poses.py scenes [--parts=300] [--levels=-1] [--filter='square of 64*'] [--device=cpu] [--csv=FILE]
+    poses.py scenes [--parts=300] [--levels=-1] [--filter='square of 64*'] [--match-on=edges] [--device=cpu]
+                    [--csv=FILE]
     poses.py shifts [--side=32] [--noise=0] [--csv=FILE]
 
 `scenes`: parts at any angle, and of any size where the row says so, in frames of 1920x1080 with clutter and noise,
@@ -45,18 +46,23 @@ def search(kind, photographs, options):
     poses = xcorr.Poses(angle_extent=360, scale_min=kind.scales[0], scale_max=kind.scales[1],
                         pyramid_levels=options.levels)
     settings = xcorr.Settings(threshold=options.threshold, max_peaks=A_FRAME, overhang=0.5 if kind.overhang else 0,
-                              poses=poses)
+                              match_on=options.match_on, poses=poses)
     for seed in range(-(-options.parts // A_FRAME)):
         scene = scenes.scene(seed, photographs, kind, parts=A_FRAME, noise=options.noise)
         matcher = xcorr.Matcher([scene.template], [scene.mask], device=options.device, settings=settings)
-        peaks = matcher.match(scene.frame)
+        try:
+            peaks = matcher.match(scene.frame)
+        except (ValueError, MemoryError, RuntimeError) as error:  # what it would cost, or too few edges
+            print(f'seed {seed}: {error}', file=sys.stderr)
+            judge.add([], scene.poses, scene.bound)
+            continue
         for _ in range(options.repeats):
             begin = time.perf_counter()
             matcher.match(scene.frame)
             times.append(1000 * (time.perf_counter() - begin))
         judge.add(poses_of(peaks), scene.poses, scene.bound)
     errors = [f'{value:.4f}' for value in judge.table().T.ravel()]
-    return kind.name, judge.parts, len(judge.errors), judge.false, *errors, f'{statistics.median(times):.2f}'
+    return kind.name, judge.parts, len(judge.errors), judge.false, *errors, f'{statistics.median(times or [float("nan")]):.2f}'
 
 
 def scene_rows(options):
@@ -117,6 +123,7 @@ def parse(arguments=None):
     add('--noise', type=float, help='standard deviation, gray levels; default 4 in scenes, 0 in shifts')
     add('--parts', type=int, default=300, metavar='N', help='at least so many a row of scenes')
     add('--levels', type=int, default=-1, metavar='N', help='pyramid_levels of scenes')
+    add('--match-on', default='luma', help='of scenes')
     add('--threshold', type=float, default=0.5, help='of scenes')
     add('--filter', default='*', metavar='GLOB', help='rows of scenes')
     add('--repeats', type=int, default=3, metavar='N', help='how often each frame of scenes is timed')

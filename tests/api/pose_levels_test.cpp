@@ -86,6 +86,18 @@ TEST_P(PoseLevelsTest, ByTheEdgesInCommon) {
     EXPECT_EQ(levels_of({.part = {300, 300}, .inside = Texture(seed, 50, 100)}, {}, edges), 2);
 }
 
+/// Fine edges are others half a pixel away in a small frame, so one size is searched in a larger
+/// one. Of many sizes that would be more images than anybody has memory for.
+TEST_P(PoseLevelsTest, FineEdgesOfManySizes) {
+  const WarpEdges edges{.made = true, .rule = {.least = 10 * 10 * edge_unit * edge_unit}};
+  const Scene fine{.part = {64, 64}, .inside = Texture(3, 3, 6)};
+  PoseRange range{.angle_extent = 360};
+  EXPECT_EQ(levels_of(fine, range, edges), 0);
+  range.scale_min = 0.5;
+  range.scale_max = 2;
+  EXPECT_EQ(levels_of(fine, range, edges), 2);
+}
+
 TEST(PosesOverlap, WhatTheyHaveInCommon) {
   const auto square = [](double x, double y, double angle) { return Pose{x, y, angle, 1, 2, 2}; };
   EXPECT_NEAR(overlap_of(square(0, 0, 0), square(0, 0, 0)), 1, 1e-12);

@@ -170,6 +170,9 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
            (asked ? level <= range.pyramid_levels && left >= least_template_side
                   : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
   };
+  const auto makes_many_images = [&](int level) {
+    return images_of_top(grid_of(range, level, pyramid_.halvings)) > most_images;
+  };
   const auto flat = has_no_contrast(stream);
   if (!flat.ok()) return flat.status();
   flat_ = flat.value();
@@ -178,7 +181,8 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     const auto like = likeness_between_pixels(map, level, stream);
     if (!like.ok()) return like.status();
     const double left = flat_ ? 1 : like.value();
-    if (level > 0 && left < least_likeness && !asked) break;
+    const bool is_alike = left >= least_likeness || (edge_rule_ && makes_many_images(level - 1));
+    if (level > 0 && !is_alike && !asked) break;
     // In frames of half size lines of a pixel still show; full size takes many times as long, and
     // so does a level less of several sizes.
     if (edge_rule_ && level > 1 && range.scale_min == range.scale_max && !asked) {
@@ -191,7 +195,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   while (!asked && likeness_.size() > 2) {
     const int top = static_cast<int>(likeness_.size()) - 1;
     const PoseGrid larger = grid_of(range, top - 1, pyramid_.halvings);
-    if (images_of_top(larger) > most_images || samples_of(larger) > most_samples) break;
+    if (makes_many_images(top - 1) || samples_of(larger) > most_samples) break;
     const auto tells = tells_poses_apart(grid_of(range, top, pyramid_.halvings), stream);
     if (!tells.ok()) return tells.status();
     if (tells.value()) break;
