@@ -62,7 +62,8 @@ def search(kind, photographs, options):
             times.append(1000 * (time.perf_counter() - begin))
         judge.add(poses_of(peaks), scene.poses, scene.bound)
     errors = [f'{value:.4f}' for value in judge.table().T.ravel()]
-    return kind.name, judge.parts, len(judge.errors), judge.false, *errors, f'{statistics.median(times or [float("nan")]):.2f}'
+    time_ms = statistics.median(times) if times else float('nan')
+    return kind.name, judge.parts, len(judge.errors), judge.false, *errors, f'{time_ms:.2f}'
 
 
 def scene_rows(options):

@@ -76,6 +76,9 @@ Status TemplateGroup::choose(const std::string& kernel) {
     fit = std::min(fit, static_cast<std::size_t>(std::max(
                             (bytes ? most_products : most_products_of_others) / products, 1.0)));
   }
+  // Some kernels take so many together.
+  constexpr std::size_t together = 32;
+  if (fit > together) fit -= fit % together;
   p.batch =
       static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));
 

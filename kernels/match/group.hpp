@@ -14,6 +14,7 @@
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
 #include "match/cost.hpp"
+#include "match/lead.hpp"
 #include "match/prefilter.hpp"
 #include "select/select.hpp"
 #include "stages/poses/fused_coarse_search.hpp"
@@ -157,9 +158,6 @@ class TemplateGroup {
   /// \param loading  what templates are loaded on; null: they are
   Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 SideStream* loading, Stream stream);
-  /// Whether to search by the lead plane first, where there is one: not for a while once most
-  /// windows were left open.
-  bool goes_by_lead(const MatchResults& results);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream);
   /// Correlates; calls `then` after each batch of templates, when window sums are there, too.
@@ -212,7 +210,7 @@ class TemplateGroup {
   std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, subpixel_refine_state_;
   std::vector<Member> members_;
   std::vector<std::pair<int, int>> searched_;  ///< of the members: first and past the last
-  int without_lead_ = 0;                       ///< frames to come
+  LeadChoice lead_;
   Block templates_, mask_, inset_, operands_, template_sums_;
   std::optional<Prefilter> prefilter_;  ///< for templates
 };

@@ -2,10 +2,6 @@
 //
 // A frame's way through the templates of a group.
 #include "match/group.hpp"
-
-#include <algorithm>
-#include <numeric>
-
 #include "stages/match/score.hpp"
 
 namespace xcorr {
@@ -139,21 +135,6 @@ WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchSc
           mask()};
 }
 
-bool TemplateGroup::goes_by_lead(const MatchResults& results) {
-  // What is left open is searched by as many products as without a lead, so the lead's are lost.
-  constexpr float most_open = 0.6F;
-  constexpr int frames_without = 15;
-  if (problem_.lead_plane < 0 || !results.open_shares) return problem_.lead_plane >= 0;
-  if (without_lead_ > 0) return --without_lead_ == 0;
-  // Of the last frame that has been searched so.
-  const std::span shares(results.open_shares, members_.size());
-  const float sum = std::accumulate(shares.begin(), shares.end(), 0.0F);
-  if (sum <= most_open * static_cast<float>(shares.size())) return true;
-  std::ranges::fill(shares, 0.0F);
-  without_lead_ = frames_without;
-  return false;
-}
-
 Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, SideStream* loading, Stream stream) {
   if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
@@ -161,7 +142,9 @@ Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratc
     if (Status s = loading->join(stream); !s.ok()) return s;
   stage::Search::Problem problem = problem_;
   problem.threshold = relaxed(problem.threshold, problem_.products);
-  if (!goes_by_lead(results)) problem.lead_plane = -1;
+  if (problem.lead_plane >= 0 && results.open_shares &&
+      !lead_.next({results.open_shares, members_.size()}))
+    problem.lead_plane = -1;
   stage::Search::Buffers buffers{window_inputs(frame, scratch, stream),
                                  results.candidates,
                                  results.counts,

@@ -13,10 +13,12 @@ namespace {
 constexpr std::size_t most_lanes = 6;
 /// Bytes that lanes may have together: beyond that groups are so large that they fill a GPU.
 constexpr std::size_t lane_budget = std::size_t{256} << 20;
-/// From so many templates with so many places on it pays to bound scores first: of few the products
-/// of all planes of one block take longer than those of a plane less.
+/// From so many templates on it pays to bound scores first: the products of all planes of one
+/// block, with a GPU to itself, take longer than what one template saves.
 constexpr int least_bounded = 3;
-constexpr std::int64_t least_bounded_places = 32768;
+/// The places that make up for the launches more, and those for which bounds fit into little
+/// memory.
+constexpr std::int64_t least_bounded_places = 1 << 19, most_bounded_places = 1 << 24;
 /// Bytes that the window sums of a batch of windows may have: larger ones fill a GPU one by one.
 constexpr std::int64_t most_window_bytes = std::int64_t{512} << 20;
 
@@ -58,8 +60,10 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many, region, size,
                               1, count, valid_shifts(region, size));
   p.correlate.planes = planes_of(settings);
-  if (settings.match_on == MatchOn::color && count >= least_bounded &&
-      p.correlate.shifts.size().area() >= least_bounded_places)
+  const std::int64_t places = p.correlate.shifts.size().area();
+  if (settings.match_on == MatchOn::color && settings.method == Method::ccoeff_normed &&
+      settings.max_peaks == 1 && count >= least_bounded && places >= least_bounded_places &&
+      places <= most_bounded_places)
     p.lead_plane = 0;
   p.products = p.correlate.output_type();
   p.method = method_of(settings);
@@ -281,8 +285,8 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
-  // The tuned kernel was measured with the previous method.
-  if (settings.method != settings_.method && is_tuning_requested(settings.kernel)) return false;
+  // Kernels are chosen, and have memory, for a method.
+  if (settings.method != settings_.method) return false;
   // A search without surfaces knows no contrast.
   if (settings.polarity != settings_.polarity || settings.min_contrast != settings_.min_contrast)
     return false;

@@ -73,7 +73,7 @@ __device__ inline float bound_of(float rest, float of_lead, const LeadShares& sh
   const float own = fminf(1 - rest + 2e-6f, 1) * fminf(of_lead, 1), both = own + rest;
   if (!(both > 0)) return 0;
   const float share = fmaxf(fminf(own / both, shares.most), shares.least),
-              score = sqrtf(own * share) + sqrtf(rest * fmaxf(1 - share, 0));
+              score = sqrtf(own * share) + sqrtf(rest * (1 - share + 2e-7f));
   return 1.0001f * score * score;
 }
 /// Whatever the windows have.

@@ -181,8 +181,9 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     const auto like = likeness_between_pixels(map, level, stream);
     if (!like.ok()) return like.status();
     const double left = flat_ ? 1 : like.value();
-    const bool is_alike = left >= least_likeness || (edge_rule_ && makes_many_images(level - 1));
-    if (level > 0 && !is_alike && !asked) break;
+    if (level > 0 && !asked && left < least_likeness &&
+        !(edge_rule_ && range.scale_min < range.scale_max && makes_many_images(level - 1)))
+      break;
     // In frames of half size lines of a pixel still show; full size takes many times as long, and
     // so does a level less of several sizes.
     if (edge_rule_ && level > 1 && range.scale_min == range.scale_max && !asked) {
