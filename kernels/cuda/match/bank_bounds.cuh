@@ -183,4 +183,82 @@ __device__ inline int number_of(int lane) {
 /// The lanes to which number c goes: four from that one on.
 constexpr int first_lane_of(int c) { return c / 4 * 16 + c / 2 % 2 * 8 + c % 2 * 4; }
 
+/// By the first threads of a block, before a barrier.
+template <class T, int planes>
+__device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
+                               OfRights<T, planes>& of_rights) {
+  const int column = threadIdx.x;
+  if (column >= T::rights) return;
+#pragma unroll
+  for (auto& of_plane : of_rights.sums) of_plane[column] = 0;
+  of_rights.variances[column] = 0;
+  of_rights.limits[column] = INFINITY;
+  if (!columns.has(column)) return;
+  const Problem& p = from.problem.correlate;
+  const int right = from.first_right + columns.right(column);
+  TemplateSums sums = from.template_sums[right];
+  of_rights.sums[0][column] = less * static_cast<float>(sums.sum);
+#pragma unroll
+  for (int plane = 1; plane < planes; ++plane) {
+    const TemplateSums& of_plane = from.template_sums[std::int64_t{plane} * p.rights + right];
+    of_rights.sums[plane][column] = less * static_cast<float>(of_plane.sum);
+    sums += of_plane;
+  }
+  const auto limit = static_cast<float>(score_limit(from.problem.method, from.problem.threshold,
+                                                    double(from.problem.pixels()), sums));
+  of_rights.variances[column] = static_cast<float>(sums.n2_variance);
+  // All scores of a right without variance are 0.
+  if (sums.n2_variance > 0 || limit <= 0) of_rights.limits[column] = limit;
+}
+
+/// Of edges.
+template <class T>
+__device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
+                               OfRights<T, edge_planes>& of_rights) {
+  const int column = threadIdx.x;
+  if (column >= T::rights) return;
+  of_rights.offsets[column] = 0;
+  of_rights.variances[column] = 0;
+  of_rights.limits[column] = INFINITY;
+  if (!columns.has(column)) return;
+  const ScorerOf<edge_planes> scorer = from.scorer<edge_planes>(columns.right(column));
+  const auto energy = static_cast<float>(scorer.energy);
+  of_rights.offsets[column] = scorer.offset;
+  of_rights.variances[column] = energy * energy;
+  if (energy > 0 || scorer.limit <= 0) of_rights.limits[column] = scorer.limit;
+}
+
+/// Where windows are of a launch: warps one after the other have windows below each other.
+template <class T>
+struct WindowOrder {
+  Rect shifts;
+  int down;  ///< warps in a column
+
+  __host__ __device__ explicit WindowOrder(const Rect& s)
+      : shifts(s), down(T::warps_down(s.height)) {}
+  /// A warp's place, which may be past the last one.
+  __device__ Windows<T> at(int place) const {
+    const int across = place / down;
+    return {shifts, across * T::warp_columns, T::first_row(place - across * down)};
+  }
+  __host__ __device__ int count() const { return ceil_div(shifts.width, T::warp_columns) * down; }
+};
+
+/// Asks for what bounds and scores need of a warp's windows, by copies.
+template <class T, int planes>
+__device__ void ask_for_windows(const CellInputs& from, const Windows<T>& windows,
+                                OfWarp<T, planes>& of_warp) {
+#pragma unroll
+  for (int k = threadIdx.x % 32; k < OfWarp<T, planes>::windows; k += 32) {
+    std::int64_t at = windows.inside(k) ? windows.index(k) : 0;
+#pragma unroll
+    for (int plane = 0; plane < planes; ++plane, at += windows_of(from.problem.correlate)) {
+      copy_async<4>(&of_warp.sums[plane][k], from.window_sums + at, 4);
+      if constexpr (planes != edge_planes)
+        copy_async<4>(&of_warp.squares[plane][k], from.window_squares + at, 4);
+    }
+  }
+  commit_copies();
+}
+
 }  // namespace xcorr::cuda
