@@ -60,6 +60,7 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::WindowSums::Problem window_sums() const {
     stage::WindowSums::Problem problem{of_pixels(), masking};
     problem.correlate.planes = 1;
+    problem.squares = method != Method::orientation;
     return problem;
   }
   constexpr stage::Normalise::Problem normalisation() const {

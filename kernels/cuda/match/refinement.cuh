@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How blocks of threads refine a candidate to a peak in 8-bit pixels: products at its nine
-// positions at once, for which a row of the search region is loaded once and kept for three rows of
-// the template; the other sums are the window sums, which exist already. A block executes this code
-// once, so fetching it takes longer than running it: loops stay rolled.
+// positions at once, for which a lane has four rows of a column in a word; the other sums are the
+// window sums, which exist already. A block executes this code once, with few warps: what counts is
+// how many instructions follow each other, so there are no branches for what does not exist, and
+// loops stay rolled, since they are fetched, too.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -29,15 +30,25 @@ struct MatchInputs {
         window_squares(static_cast<const Squares*>(b.window_squares)) {}
 };
 
-/// Three adjacent pixels: the middle one and, where they exist, its left and right neighbours.
-struct Three {
-  unsigned of[3];
-  __device__ Three(const std::byte* row, bool exists, bool across) {
-    const auto* pixel = reinterpret_cast<const std::uint8_t*>(row);
-    of[0] = exists && across ? pixel[-1] : 0;
-    of[1] = exists ? pixel[0] : 0;
-    of[2] = exists && across ? pixel[1] : 0;
+/// Pixels below each other, of which any four are a word.
+template <int count>
+class PixelColumn {
+ public:
+  /// \param pixel  loads the i-th
+  template <class Pixel>
+  __device__ explicit PixelColumn(Pixel pixel) {
+    unsigned of[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) of[i] = pixel(i);
+#pragma unroll
+    for (int i = 0; i + 1 < count; ++i) pairs_[i] = __byte_perm(of[i], of[i + 1], 0x0040);
   }
+  __device__ unsigned four(int first) const {
+    return __byte_perm(pairs_[first], pairs_[first + 2], 0x5410);
+  }
+
+ private:
+  unsigned pairs_[count - 1];
 };
 
 /// Refines one candidate, by all threads of blocks of `warps` warps. The first threads of a block
@@ -65,8 +76,8 @@ class Refinement {
     for (int c = 0; c < planes; ++c) {
       sums_[c].window = from.window_sums[c * windows_of(p) + window];
       sums_[c].squares = from.window_squares[c * windows_of(p) + window];
-      sums_[c].right = from.template_sums[std::int64_t{c} * p.rights + right];
     }
+    template_sums_ = from.template_sums + right;
     window_ =
         from.left + p.left_offset(right) + (p.shifts.y + at.y) * p.left_pitch + p.shifts.x + at.x;
     template_ = from.templates + right * p.right_stride;
@@ -104,12 +115,11 @@ class Refinement {
       using T = std::int64_t;
       // The products of all planes with the first one's sums.
       const auto terms = [&](int c) {
-        const WindowTerms<T> of_plane{problem_.pixels(),
-                                      c == 0 ? static_cast<T>(product) : 0,
-                                      sums_[c].window,
-                                      static_cast<T>(sums_[c].squares),
-                                      static_cast<T>(sums_[c].right.sum),
-                                      static_cast<T>(sums_[c].right.squares)};
+        const TemplateSums& right = template_sums_[std::int64_t{c} * problem_.correlate.rights];
+        const WindowTerms<T> of_plane{
+            problem_.pixels(),         c == 0 ? static_cast<T>(product) : 0,
+            sums_[c].window,           static_cast<T>(sums_[c].squares),
+            static_cast<T>(right.sum), static_cast<T>(right.squares)};
         return ScoreTerms<T>(planes == edge_planes ? signed_terms(of_plane) : of_plane);
       };
       ScoreTerms<T> all = terms(0);
@@ -130,36 +140,38 @@ class Refinement {
   struct PlaneSums {
     std::uint32_t window;
     Squares squares;
-    TemplateSums right;
   };
 
-  /// Adds rows [begin, end) of a template's plane to the products of this lane's columns.
+  /// Adds rows [begin, end) of a template's plane to the products of this lane's columns. What lies
+  /// outside of the search region is of positions that do not exist: any other pixel will do.
   template <int rows>
   __device__ void add_rows(unsigned (&products)[places], int plane, int begin, int end) const {
+    static_assert(rows % 4 == 0);
     const Problem& p = problem_.correlate;
     const std::byte* const window = window_ + plane * p.left_plane;
     const std::byte* const right = template_ + std::int64_t{plane} * p.rights * p.right_stride;
+    // 32 bits hold all bytes of a template's rows, which saves registers.
+    const int left_pitch = static_cast<int>(p.left_pitch),
+              right_pitch = static_cast<int>(p.right_pitch);
+    // The row above the template and the one below, where these exist.
+    const int least = there_.y ? -1 : 0, most = p.right.height - 1 - least;
 #pragma unroll 1
     for (int x = threadIdx.x % 32; x < p.right.width; x += 32) {
-      const std::byte* const column = window + x;
-      const auto row = [&](int y, bool exists) {
-        return Three(column + y * p.left_pitch, exists, there_.x);
-      };
-      Three above = row(begin - 1, begin > 0 || there_.y), here = row(begin, true);
+      const auto pixel = [](const std::byte* at) { return static_cast<unsigned>(*at); };
+      const PixelColumn<rows> pattern([&](int i) {
+        return begin + i < end ? pixel(right + ((begin + i) * right_pitch + x)) : 0;
+      });
 #pragma unroll
-      for (int i = 0; i < rows; ++i) {
-        const int y = begin + i;
-        const Three below = row(y + 1, y < end && (y + 1 < p.right.height || there_.y));
-        const unsigned t =
-            y < end ? reinterpret_cast<const std::uint8_t*>(right + y * p.right_pitch)[x] : 0;
+      for (int k = 0; k < 3; ++k) {
+        const int column = x + (there_.x ? k - 1 : 0);
+        const PixelColumn<rows + 2> pixels([&](int i) {
+          return pixel(window + (min(max(begin + i - 1, least), most) * left_pitch + column));
+        });
 #pragma unroll
-        for (int k = 0; k < 3; ++k) {
-          products[k] += t * above.of[k];
-          products[3 + k] += t * here.of[k];
-          products[6 + k] += t * below.of[k];
-        }
-        above = here;
-        here = below;
+        for (int j = 0; j < 3; ++j)
+#pragma unroll
+          for (int i = 0; i < rows; i += 4)
+            products[3 * j + k] = __dp4a(pattern.four(i), pixels.four(i + j), products[3 * j + k]);
       }
     }
   }
@@ -169,6 +181,7 @@ class Refinement {
   const Candidate at_;
   const Neighbours there_;
   const std::byte *window_, *template_;
+  const TemplateSums* template_sums_;
   bool has_place_;
   PlaneSums sums_[planes];
 };

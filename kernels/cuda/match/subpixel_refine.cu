@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares of upright places on the GPU. Some blocks share the rows of a candidate's template.
-// A warp of a block takes the five shifts of one row of them, one in six the products of terms; the
-// sums are added in integers, and the last block to finish solves for all shifts at once and takes
-// the steps.
+// Least squares of upright places on the GPU. Some blocks share the planes and rows of a
+// candidate's template. A warp of a block takes the five shifts of one row of them, one in six the
+// products of terms; the sums are added in integers, and the last block to finish solves for all
+// shifts at once and takes the steps.
 #include "cuda/common/last_block.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/match/subpixel_refine.hpp"
@@ -21,9 +21,9 @@ static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
 /// Pixels whose sums of products with a term 32 bits hold, over 32 lanes.
 constexpr int columns = 896;
 
-/// How many rows of a candidate's template a block takes: as few as its warps can share, since rows
-/// one after the other take as long as loads from memory; more where the candidates alone fill the
-/// device.
+/// How many rows of a plane of a candidate's template a block takes: as few as its warps can share,
+/// since rows one after the other take as long as loads from memory; more where the candidates
+/// alone fill the device.
 int rows_of_block(const Problem& p, const Device& device, std::int64_t candidates) {
   return ceil_div(p.right.height, parts) * candidates <= 2 * device.multiprocessors ? parts
                                                                                     : 4 * parts;
@@ -110,17 +110,17 @@ __device__ void add_shifts(const Pixels& pixels, int y, int end, int down, u64* 
   }
 }
 
-/// Adds the sums of the blocks that share a candidate in the last one to finish; the others return
-/// false. `all`: 0 before and after.
-__device__ bool add_blocks(u64* sums, int count, unsigned* block_counter, u64* all) {
+/// Adds the sums of the blocks that share a candidate, each of one plane, in the last one to
+/// finish; the others return false. `all`: 0 before and after.
+__device__ bool add_blocks(u64* sums, int plane, int planes, unsigned* block_counter, u64* all) {
   if (gridDim.x == 1) return true;
-  for (int k = threadIdx.x; k < count; k += threads) {
-    atomicAdd(&all[k], sums[k]);
+  for (int k = threadIdx.x; k < PlaceSums::count; k += threads) {
+    atomicAdd(&all[plane * PlaceSums::count + k], sums[plane * PlaceSums::count + k]);
     __threadfence();
   }
   __syncthreads();
   if (!is_last_block(block_counter, gridDim.x)) return false;
-  for (int k = threadIdx.x; k < count; k += threads) {
+  for (int k = threadIdx.x; k < planes * PlaceSums::count; k += threads) {
     sums[k] = static_cast<volatile u64*>(all)[k];
     all[k] = 0;
   }
@@ -139,7 +139,9 @@ __global__ void __launch_bounds__(threads, 1)
   __shared__ PlaceSolution solutions[PlaceSums::shifts];
   auto* const shared = reinterpret_cast<u64*>(sums);
   const Problem& c = p.correlate;
-  const int count = c.planes * PlaceSums::count;
+  const int count = c.planes * PlaceSums::count, shares = gridDim.x / c.planes,
+            plane = blockIdx.x / shares, first_row = blockIdx.x % shares * rows_of_block;
+  u64* const of_plane = shared + plane * PlaceSums::count;
   const int job = threadIdx.x / 32 % jobs, part = threadIdx.x / 32 / jobs;
   wait_for_previous();
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
@@ -150,28 +152,26 @@ __global__ void __launch_bounds__(threads, 1)
       if (blockIdx.x == 0 && threadIdx.x == 0) fits[index] = {0, 0, 0};
       continue;
     }
-    for (int k = threadIdx.x; k < count; k += threads) shared[k] = 0;
+    for (int k = threadIdx.x; k < PlaceSums::count; k += threads) of_plane[k] = 0;
     __syncthreads();
     const Rect fitted = p.fitted_part(at);
-    const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, fitted.y);
-    const int end = min(static_cast<int>(blockIdx.x + 1) * rows_of_block, fitted.y + fitted.height);
-    for (int plane = 0; plane < c.planes; ++plane) {
-      const Pixels pixels{left + plane * c.left_plane + c.left_offset(r) +
-                              (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
-                          templates + (std::int64_t{plane} * c.rights + r) * c.right_stride,
-                          inset,
-                          c.left_pitch,
-                          c.right_pitch,
-                          c.right,
-                          fitted};
-      u64* const of_plane = shared + plane * PlaceSums::count;
-      if (job < PlaceSums::across)
-        add_shifts(pixels, begin + part, end, job - PlaceSums::reach, of_plane);
-      else
-        add_pairs(pixels, begin + part, end, of_plane);
-    }
+    const int begin = max(first_row, fitted.y);
+    const int end = min(first_row + rows_of_block, fitted.y + fitted.height);
+    const Pixels pixels{left + plane * c.left_plane + c.left_offset(r) +
+                            (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
+                        templates + (std::int64_t{plane} * c.rights + r) * c.right_stride,
+                        inset,
+                        c.left_pitch,
+                        c.right_pitch,
+                        c.right,
+                        fitted};
+    if (job < PlaceSums::across)
+      add_shifts(pixels, begin + part, end, job - PlaceSums::reach, of_plane);
+    else
+      add_pairs(pixels, begin + part, end, of_plane);
     __syncthreads();
-    if (add_blocks(shared, count, &block_counters[index], sums_of_slots + index * count)) {
+    if (add_blocks(shared, plane, c.planes, &block_counters[index],
+                   sums_of_slots + index * count)) {
       __syncthreads();
       const int k = threadIdx.x;
       if (k < PlaceSums::count) all.of[k] = sum_of_planes(sums, c.planes, k);
@@ -197,7 +197,7 @@ Status launch(const stage::SubpixelRefine::Problem& p, const Device& device,
               const stage::SubpixelRefine::Buffers& b, PlanState* state) {
   unsigned* const counters = static_cast<const BlockCounters*>(state)->counters();
   const int rows = rows_of_block(p.correlate, device, std::int64_t{b.right_count} * p.max_peaks);
-  const dim3 grid(ceil_div(p.correlate.right.height, rows), p.max_peaks,
+  const dim3 grid(p.correlate.planes * ceil_div(p.correlate.right.height, rows), p.max_peaks,
                   grid_extent(b.right_count));
   return enqueue_early(device, "subpixel_refine", subpixel_refine, grid, threads, 0, b.stream, p,
                        b.lefts, b.templates, b.inset, b.first_right, b.right_count, rows,

@@ -97,6 +97,8 @@ __device__ inline void transpose(u32 (&words)[4]) {
 }
 
 /// Sums of each of a thread's columns over a window's height.
+/// \tparam powers  1: no squares
+template <int powers>
 struct Moments {
   u32 sums[share] = {}, squares[share] = {};
 
@@ -113,7 +115,7 @@ struct Moments {
         for (int i = 0; i < 4; ++i) {
           u32 &sum = sums[4 * half + i], &square = squares[4 * half + i];
           sum = __dp4a(columns[i], 0x01010101u, sum);
-          square = __dp4a(columns[i], columns[i], square);
+          if constexpr (powers > 1) square = __dp4a(columns[i], columns[i], square);
         }
       }
   }
@@ -123,7 +125,7 @@ struct Moments {
     for (int i = 0; i < share; ++i) {
       const u32 gained = below[i], lost = above[i];
       sums[i] += gained - lost;
-      squares[i] += (gained - lost) * (gained + lost);
+      if constexpr (powers > 1) squares[i] += (gained - lost) * (gained + lost);
     }
   }
 };
@@ -143,10 +145,15 @@ __device__ inline void wait_for_strip() {
     __syncthreads();
 }
 
+/// Where in a line of prefix sums a column lies: in every second group of four shares the halves
+/// are swapped, so that eight threads' halves lie in different banks.
+__device__ inline int place(int column) { return column ^ (column >> 3 & 4); }
+
 /// Prefix sums of a strip's columns in shared memory, for `phase` rows of sums and of squares.
+template <int powers>
 class Prefix {
  public:
-  static constexpr int lines = 2 * phase;
+  static constexpr int lines = powers * phase;
   /// For one strip: the lines, its warps' totals in each, and padding, since windows past the last
   /// one are also read, so that no branch separates the loads.
   __host__ __device__ static constexpr int words(int across, int window) {
@@ -187,9 +194,6 @@ class Prefix {
     wait_for_strip();
   }
   __device__ const u32* line(int number) const { return columns_ + number * width(); }
-  /// Where in a line a column lies: in every second group of four shares the halves are swapped, so
-  /// that eight threads' halves lie in different banks.
-  __device__ static int place(int column) { return column ^ (column >> 3 & 4); }
 
  private:
   __device__ static int width() { return share * blockDim.x; }
@@ -210,8 +214,8 @@ struct Outputs {
 
   __device__ void load(const u32* line, u32 (&sums)[share]) const {
     // Columns 64 further on lie 64 positions further on.
-    const u32* const first[2] = {line + Prefix::place(begin), line + Prefix::place(begin + 32)};
-    const u32* const last[2] = {line + Prefix::place(end), line + Prefix::place(end + 32)};
+    const u32* const first[2] = {line + place(begin), line + place(begin + 32)};
+    const u32* const last[2] = {line + place(end), line + place(end + 32)};
     u32 before[share];  // all loaded before the first is used
 #pragma unroll
     for (int k = 0; k < share; ++k) {
@@ -230,8 +234,9 @@ struct Outputs {
   }
 };
 
-/// \tparam Sum  u32, or ScaledSum
-template <class Sum>
+/// \tparam Sum     u32, or ScaledSum
+/// \tparam powers  1: no squares
+template <class Sum, int powers>
 __global__ void __launch_bounds__(max_threads)
     strips(Problem p, Plan plan, const std::byte* __restrict__ left, Sum* sums, u32* squares) {
   left += p.left_offset(blockIdx.z);
@@ -245,12 +250,13 @@ __global__ void __launch_bounds__(max_threads)
   const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, c, p.left.width,
                         c >= 0 && c + share <= p.left.width ? plan.unit : 1};
   const Outputs outputs(w, plan, min(plan.outputs, p.shifts.width - x0));
-  const Prefix prefix(w);
+  const Prefix<powers> prefix(w);
 
+  wait_for_previous();
   Octet above[phase], below[phase];  // the rows that the window's top and bottom pass
   columns.load(above, y0, limit);
   columns.load(below, y0 + h, limit);
-  Moments running;
+  Moments<powers> running;
   for (int j = 0; j < h; j += start_rows) {
     Octet pixels[start_rows];
     columns.load(pixels, y0 + j, min(y0 + h, limit));
@@ -259,13 +265,13 @@ __global__ void __launch_bounds__(max_threads)
   let_next_begin();
 
   for (int y = y0; y < y0 + plan.rows; y += phase) {
-    u32 values[Prefix::lines][share];
+    u32 values[Prefix<powers>::lines][share];
 #pragma unroll
     for (int r = 0; r < phase; ++r) {
 #pragma unroll
       for (int i = 0; i < share; ++i) {
         values[r][i] = running.sums[i];
-        values[phase + r][i] = running.squares[i];
+        if constexpr (powers > 1) values[phase + r][i] = running.squares[i];
       }
       running.move(above[r], below[r]);
     }
@@ -279,14 +285,14 @@ __global__ void __launch_bounds__(max_threads)
       const std::int64_t row = std::int64_t{y + r} * p.shifts.width + x0;
       u32 sum[share], square[share];
       outputs.load(prefix.line(r), sum);
-      outputs.load(prefix.line(phase + r), square);
+      if constexpr (powers > 1) outputs.load(prefix.line(phase + r), square);
       outputs.write(sums + row, [&](int k) {
         if constexpr (std::is_same_v<Sum, ScaledSum>)
           return ScaledSum{sum[k], window_scale(w * h, sum[k], square[k])};
         else
           return sum[k];
       });
-      outputs.write(squares + row, [&](int k) { return square[k]; });
+      if constexpr (powers > 1) outputs.write(squares + row, [&](int k) { return square[k]; });
     }
   }
 }
@@ -316,7 +322,7 @@ Plan plan_of(const Problem& p, const Device& device, int first_byte) {
 }
 
 std::size_t shared_bytes(const Problem& p, const Plan& plan) {
-  return sizeof(u32) * plan.down * Prefix::words(plan.across, p.right.width);
+  return sizeof(u32) * plan.down * Prefix<2>::words(plan.across, p.right.width);
 }
 
 }  // namespace
@@ -330,12 +336,14 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   const Plan plan = plan_of(p, device, static_cast<int>(first % max_unit));
   const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips,
                   static_cast<unsigned>(p.total_lefts()));
-  const auto enqueue_for = [&](auto* sums) {
-    return enqueue("strips", strips<std::remove_pointer_t<decltype(sums)>>, grid,
-                   dim3(32 * plan.across, plan.down), shared_bytes(p, plan), b.stream, p, plan,
-                   left, sums, static_cast<u32*>(b.window_squares));
+  const auto enqueue_for = [&](auto kernel, auto* sums) {
+    return enqueue_early(device, "strips", kernel, grid, dim3(32 * plan.across, plan.down),
+                         shared_bytes(p, plan), b.stream, p, plan, left, sums,
+                         static_cast<u32*>(b.window_squares));
   };
-  return scaled ? enqueue_for(scaled) : enqueue_for(static_cast<u32*>(b.window_sums));
+  if (scaled) return enqueue_for(strips<ScaledSum, 2>, scaled);
+  return enqueue_for(problem.squares ? strips<u32, 2> : strips<u32, 1>,
+                     static_cast<u32*>(b.window_sums));
 }
 
 bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device) {

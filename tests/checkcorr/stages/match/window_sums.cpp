@@ -16,7 +16,9 @@ class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
     return concerns(c) && !trial.method && is_usual(c, trial);
   }
   Problem problem(const Scenario& scenario) const override {
-    return {scenario.problem.correlate, scenario.problem.masking};
+    Problem p{scenario.problem.correlate, scenario.problem.masking};
+    p.squares = p.correlate.right.area() % 3 != 0;
+    return p;
   }
   xcorr::Status prepare(Scenario&) const override { return {}; }
   xcorr::Status make_truth(Scenario& scenario) const override {
@@ -30,6 +32,7 @@ class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
         compare_exactly<std::uint64_t>(comparison, "window_sums", t.scenario.values, got);
       else
         compare_exactly<std::uint32_t>(comparison, "window_sums", t.scenario.values, got);
+      if (!whole.squares) return;
       if (whole.square_type() == ElementType::u64)
         compare_exactly<std::uint64_t>(comparison, "window_squares", t.scenario.values, got);
       else
@@ -40,11 +43,12 @@ class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
     // The reference adds one after the other.
     const double eps = (16 + std::sqrt(double(p.right.area()))) * DBL_EPSILON;
     const double magnitudes = std::sqrt(squares * static_cast<double>(p.left.area()));
-    for (const auto& [role, whole] :
+    for (const auto& [role, most] :
          {std::pair{"window_sums", magnitudes}, std::pair{"window_squares", squares}}) {
+      if (!whole.squares && role == std::string_view("window_squares")) continue;
       const auto expected = view<double>(t.scenario.values, role), actual = view<double>(got, role);
       for (std::size_t i = 0; i < expected.size(); ++i)
-        comparison.element(role, i, expected[i], actual[i], eps * whole);
+        comparison.element(role, i, expected[i], actual[i], eps * most);
     }
   }
 } const window_sums_test;
