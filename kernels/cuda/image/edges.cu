@@ -36,17 +36,18 @@ template <int planes>
 __global__ void __launch_bounds__(threads, resident_blocks(planes == 1 ? 3 : 2, 2))
     make_edges(stage::Edges::Problem p, const std::uint8_t* image, const std::uint8_t* mask,
                std::uint8_t* edges) {
+  wait_for_previous();
   for (int top = blockIdx.y * Tile::high; top < p.region.height; top += gridDim.y * Tile::high)
     make_tile<planes>(p, image, mask, edges, blockIdx.x * Tile::wide, top);
 }
 
-Status launch(const stage::Edges::Problem& p, const Device&, const stage::Edges::Buffers& b,
+Status launch(const stage::Edges::Problem& p, const Device& device, const stage::Edges::Buffers& b,
               PlanState*) {
   const dim3 grid(ceil_div(p.region.width, Tile::wide),
                   grid_extent(ceil_div(p.region.height, Tile::high)));
   const auto kernel = p.planes == color_planes ? make_edges<color_planes> : make_edges<1>;
-  return enqueue("edges", kernel, grid, dim3(threads), 0, b.stream, p, b.image,
-                 p.masked ? b.mask : nullptr, b.edges);
+  return enqueue_early(device, "edges", kernel, grid, dim3(threads), 0, b.stream, p, b.image,
+                       p.masked ? b.mask : nullptr, b.edges);
 }
 
 bool supports(const stage::Edges::Problem& p, const Device&) {

@@ -158,6 +158,7 @@ __device__ void convert_all(const Conversion<bytes>& all) {
 __global__ void convert(const __grid_constant__ stage::Luma::Problem p,
                         const __grid_constant__ Sharings sharings, const std::uint8_t* from,
                         const PartCorner* corners, std::uint8_t* to) {
+  wait_for_previous();
   const int z = blockIdx.z;
   const Sharing& sharing = sharings.of[corners ? 0 : z];
   const stage::Luma::Source& source = p.sources[sharing.first];
@@ -213,14 +214,14 @@ Sharings sharings_of(const stage::Luma::Problem& p, const std::uint8_t* pixels) 
   return all;
 }
 
-Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
+Status launch(const stage::Luma::Problem& p, const Device& device, const stage::Luma::Buffers& b,
               PlanState*) {
   const Sharings sharings = sharings_of(p, b.pixels);
   const dim3 grid(ceil_div(p.size.width, threads_x * in_group),
                   grid_extent(ceil_div(p.size.height, threads_y)),
                   std::max(p.parts, sharings.count));
-  return enqueue("luma", convert, grid, dim3(threads_x, threads_y), 0, b.stream, p, sharings,
-                 b.pixels, p.parts ? b.corners : nullptr, b.luma);
+  return enqueue_early(device, "luma", convert, grid, dim3(threads_x, threads_y), 0, b.stream, p,
+                       sharings, b.pixels, p.parts ? b.corners : nullptr, b.luma);
 }
 
 bool supports(const stage::Luma::Problem& p, const Device&) { return p.parts <= 65535; }
