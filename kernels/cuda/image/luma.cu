@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The luma of packed pixels on the GPU. A thread converts four pixels of a row: it reads them as
-// the widest words that the image's alignment allows and writes them as one word, or as more where
-// a pixel is of two columns or rows. Planes that are of the same pixels are made of one reading.
-// Like a copy, it is bound by memory.
+// The luma of packed pixels on the GPU. A thread converts four pixels of a row, or of a few rows
+// where a pixel has few bytes: it reads them as the widest words that the image's alignment allows
+// and writes them as one word, or as more where a pixel is of two columns or rows. Planes that are
+// of the same pixels are made of one reading. Like a copy, it is bound by memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +19,8 @@ using u32 = std::uint32_t;
 
 constexpr int threads_x = 32, threads_y = 8;
 constexpr int in_group = 4;
+/// Rows of a thread, all read before the first is written.
+constexpr int rows_at_once(int bytes) { return bytes < 3 ? 4 / bytes : 1; }
 
 /// The planes from `first` until `last` are of the same pixels, which are read as such words; 1:
 /// byte by byte, where they are not aligned or the first ones are of fewer luma than others.
@@ -30,6 +32,7 @@ struct Sharing {
 struct Sharings {
   Sharing of[color_planes];  ///< by the third index of a block, unless that is a part
   int count = 0;
+  int blocks_down = 0;       ///< so many that each thread has such rows
   int picked[color_planes];  ///< the byte of a pixel that is a plane's, or -1: its luma
 };
 
@@ -115,21 +118,30 @@ struct Conversion {
     for_planes(p, sharings, sharing, group,
                [&](int plane, u32 word) { *words(plane, x, y) = word; });
   }
-  /// What is of four pixels, where a row's first one is of as much luma as others.
+  /// What is of four pixels of rows `step` apart, where a row's first one is of as much luma as
+  /// others.
   template <class Word>
-  __device__ void convert_pixels(int x, int y) const {
-    const int across = source.halved_x, left = x << across, top = y << source.halved_y;
-    Group<bytes> group;
-    group.template read<Word>(from + y * source.pitch + x * bytes);
-    for_planes(p, sharings, sharing, group, [&](int plane, u32 word) {
+  __device__ void convert_rows(int x, int first, int step, int height) const {
+    constexpr int rows = rows_at_once(bytes);
+    const int across = source.halved_x, left = x << across;
+    Group<bytes> groups[rows];
 #pragma unroll
-      for (int k = 0; k < 2; ++k) {
-        if (k > source.halved_y || top + k >= p.size.height) break;
-        u32* const to = words(plane, left, top + k);
-        to[0] = across ? __byte_perm(word, 0, 0x1100) : word;
-        if (across && left + in_group < p.size.width) to[1] = __byte_perm(word, 0, 0x3322);
-      }
-    });
+    for (int r = 0; r < rows; ++r)
+      groups[r].template read<Word>(from + min(first + r * step, height - 1) * source.pitch +
+                                    x * bytes);
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const int top = (first + r * step) << source.halved_y;
+      for_planes(p, sharings, sharing, groups[r], [&](int plane, u32 word) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+          if (k > source.halved_y || top + k >= p.size.height) break;
+          u32* const to = words(plane, left, top + k);
+          to[0] = across ? __byte_perm(word, 0, 0x1100) : word;
+          if (across && left + in_group < p.size.width) to[1] = __byte_perm(word, 0, 0x3322);
+        }
+      });
+    }
   }
 
  private:
@@ -145,7 +157,8 @@ __device__ void convert_all(const Conversion<bytes>& all) {
   const int x = (blockIdx.x * threads_x + threadIdx.x) * in_group, step = gridDim.y * threads_y;
   int y = blockIdx.y * threads_y + threadIdx.y;
   if (sizeof(Word) > 1 && x + in_group <= pixels.width) {
-    for (; y < pixels.height; y += step) all.template convert_pixels<Word>(x, y);
+    for (; y < pixels.height; y += rows_at_once(bytes) * step)
+      all.template convert_rows<Word>(x, y, step, pixels.height);
     return;
   }
   const int across = sizeof(Word) > 1 ? all.source.halved_x : 0;
@@ -210,6 +223,9 @@ Sharings sharings_of(const stage::Luma::Problem& p, const std::uint8_t* pixels) 
     }
     const auto place = reinterpret_cast<std::uintptr_t>(pixels + source.place) | source.pitch;
     all.of[all.count++] = {i, i + 1, p.parts ? 1 : word_bytes_of(source, place)};
+    all.blocks_down = std::max(
+        all.blocks_down,
+        ceil_div(source.pixels(p.size).height, threads_y * rows_at_once(source.layout.bytes)));
   }
   return all;
 }
@@ -217,8 +233,7 @@ Sharings sharings_of(const stage::Luma::Problem& p, const std::uint8_t* pixels) 
 Status launch(const stage::Luma::Problem& p, const Device& device, const stage::Luma::Buffers& b,
               PlanState*) {
   const Sharings sharings = sharings_of(p, b.pixels);
-  const dim3 grid(ceil_div(p.size.width, threads_x * in_group),
-                  grid_extent(ceil_div(p.size.height, threads_y)),
+  const dim3 grid(ceil_div(p.size.width, threads_x * in_group), grid_extent(sharings.blocks_down),
                   std::max(p.parts, sharings.count));
   return enqueue_early(device, "luma", convert, grid, dim3(threads_x, threads_y), 0, b.stream, p,
                        sharings, b.pixels, p.parts ? b.corners : nullptr, b.luma);
