@@ -60,7 +60,8 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::WindowSums::Problem window_sums() const {
     stage::WindowSums::Problem problem{of_pixels(), masking};
     problem.correlate.planes = 1;
-    problem.squares = method != Method::orientation || is_coarse;  // whose norms are of squares
+    // Edges are compared without, but coarse searches norm them.
+    problem.squares = method != Method::orientation || is_coarse;
     return problem;
   }
   constexpr stage::Normalise::Problem normalisation() const {

@@ -105,7 +105,10 @@ ScoreTerms<TermOf<Pixel>> terms_of(const Window& w, const Matrix<Pixel>& right, 
       w.problem.method,
       WindowTerms<Term>{w.problem.pixels(), product_of(w.pixels<Pixel>(plane), right),
                         value_in(b.window_sums, window_sum_type(p)),
-                        value_in(b.window_squares, window_square_type(p)),
+                        // What the method does without need not have been summed.
+                        needs_window_squares(w.problem.method)
+                            ? value_in(b.window_squares, window_square_type(p))
+                            : 0,
                         static_cast<Term>(sums.sum), static_cast<Term>(sums.squares)});
 }
 

@@ -23,7 +23,7 @@ constexpr int in_group = 4;
 constexpr int rows_at_once(int bytes) { return bytes < 3 ? 4 / bytes : 1; }
 
 /// The planes from `first` until `last` are of the same pixels, which are read as such words; 1:
-/// byte by byte, where they are not aligned or the first ones are of fewer luma than others.
+/// byte by byte, as parts are, and what is not aligned or begins with fewer luma of a pixel.
 struct Sharing {
   int first = 0, last = 1;
   int word_bytes = 1;
@@ -32,7 +32,7 @@ struct Sharing {
 struct Sharings {
   Sharing of[color_planes];  ///< by the third index of a block, unless that is a part
   int count = 0;
-  int blocks_down = 0;       ///< so many that each thread has such rows
+  int blocks_down = 0;       ///< for rows_at_once() of each thread
   int picked[color_planes];  ///< the byte of a pixel that is a plane's, or -1: its luma
 };
 
@@ -52,7 +52,7 @@ struct Group {
   }
   template <class Word>
   __device__ void read(const std::uint8_t* from) {
-    static_assert(sizeof(words) % sizeof(Word) == 0);
+    static_assert(sizeof(words) % sizeof(Word) == 0 && sizeof(Word) % sizeof(u32) == 0);
 #pragma unroll
     for (int i = 0; i < int(sizeof(words) / sizeof(Word)); ++i) {
       const Word word = reinterpret_cast<const Word*>(from)[i];
@@ -138,7 +138,7 @@ struct Conversion {
           if (k > source.halved_y || top + k >= p.size.height) break;
           u32* const to = words(plane, left, top + k);
           to[0] = across ? __byte_perm(word, 0, 0x1100) : word;
-          if (across && left + in_group < p.size.width) to[1] = __byte_perm(word, 0, 0x3322);
+          if (across) to[1] = __byte_perm(word, 0, 0x3322);
         }
       });
     }
@@ -156,11 +156,12 @@ __device__ void convert_all(const Conversion<bytes>& all) {
   const Size luma = all.p.size, pixels = all.source.pixels(luma);
   const int x = (blockIdx.x * threads_x + threadIdx.x) * in_group, step = gridDim.y * threads_y;
   int y = blockIdx.y * threads_y + threadIdx.y;
-  if (sizeof(Word) > 1 && x + in_group <= pixels.width) {
-    for (; y < pixels.height; y += rows_at_once(bytes) * step)
-      all.template convert_rows<Word>(x, y, step, pixels.height);
-    return;
-  }
+  if constexpr (sizeof(Word) > 1)
+    if (x + in_group <= pixels.width) {
+      for (; y < pixels.height; y += rows_at_once(bytes) * step)
+        all.template convert_rows<Word>(x, y, step, pixels.height);
+      return;
+    }
   const int across = sizeof(Word) > 1 ? all.source.halved_x : 0;
   for (; y < luma.height; y += step)
     for (int k = 0; k <= across; ++k)

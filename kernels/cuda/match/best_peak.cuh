@@ -63,7 +63,8 @@ __device__ void settle_right(const stage::Search::Problem& p, bool minimum,
   if (!key || !to.peaks) return;
   using Refining = BestRefinement<threads, planes>;
   Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
-  refining.place(refining.template product<refined_rows>(0, 1), minimum, Polarity::same,
+  // Larger templates are not refined here.
+  refining.place(refining.template product<refined_rows, int>(0, 1), minimum, Polarity::same,
                  to.peaks[index]);
 }
 

@@ -59,7 +59,8 @@ __global__ void __launch_bounds__(block_size, 4)
 #pragma unroll
       for (int c = 0; c < planes; ++c) {
         sum[c] = static_cast<T>(sums[c * windows_of(p.correlate) + first]);
-        square[c] = static_cast<T>(squares[c * windows_of(p.correlate) + first]);
+        // Of edges there may be none.
+        square[c] = on_edges ? 0 : static_cast<T>(squares[c * windows_of(p.correlate) + first]);
       }
     }
     const auto terms = [&](int c) {

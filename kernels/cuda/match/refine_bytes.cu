@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) peak_counts[r] = count;
     if (blockIdx.y >= count) continue;
     Refining refining(p, from, r, at, shared);
-    u64 product = refining.template product<rows_of_warp>(blockIdx.x, gridDim.x);
+    u64 product = refining.template product<rows_of_warp, std::int64_t>(blockIdx.x, gridDim.x);
     if (add_blocks(product, &block_counters[index], partial + index * gridDim.x))
       refining.place(product, minimum, p.polarity, peaks[index]);
     __syncthreads();  // `shared` is overwritten

@@ -75,7 +75,9 @@ class Refinement {
 #pragma unroll
     for (int c = 0; c < planes; ++c) {
       sums_[c].window = from.window_sums[c * windows_of(p) + window];
-      sums_[c].squares = from.window_squares[c * windows_of(p) + window];
+      // Of edges there may be none.
+      sums_[c].squares =
+          planes == edge_planes ? 0 : from.window_squares[c * windows_of(p) + window];
     }
     template_sums_ = from.template_sums + right;
     window_ =
@@ -85,7 +87,8 @@ class Refinement {
 
   /// The product at this thread's position over the template rows of this block, one of `blocks`;
   /// ends with a barrier. A warp takes `rows` at a time; 32 bits must hold its sums.
-  template <int rows>
+  /// \tparam Offset  holds the bytes of a template's rows, also in the frame; int saves registers
+  template <int rows, class Offset>
   __device__ unsigned long long product(int block, int blocks) {
     const int height = problem_.correlate.right.height;
     unsigned products[places] = {};
@@ -94,7 +97,7 @@ class Refinement {
 #pragma unroll 1
       for (int begin = (block * warps + static_cast<int>(threadIdx.x) / 32) * rows; begin < height;
            begin += blocks * warps * rows)
-        add_rows<rows>(products, c, begin, min(begin + rows, height));
+        add_rows<rows, Offset>(products, c, begin, min(begin + rows, height));
 #pragma unroll
     for (int k = 0; k < places; ++k) {
       const unsigned sum = warp_sum(products[k]);
@@ -144,15 +147,14 @@ class Refinement {
 
   /// Adds rows [begin, end) of a template's plane to the products of this lane's columns. What lies
   /// outside of the search region is of positions that do not exist: any other pixel will do.
-  template <int rows>
+  template <int rows, class Offset>
   __device__ void add_rows(unsigned (&products)[places], int plane, int begin, int end) const {
     static_assert(rows % 4 == 0);
     const Problem& p = problem_.correlate;
     const std::byte* const window = window_ + plane * p.left_plane;
     const std::byte* const right = template_ + std::int64_t{plane} * p.rights * p.right_stride;
-    // 32 bits hold all bytes of a template's rows, which saves registers.
-    const int left_pitch = static_cast<int>(p.left_pitch),
-              right_pitch = static_cast<int>(p.right_pitch);
+    const auto left_pitch = static_cast<Offset>(p.left_pitch),
+               right_pitch = static_cast<Offset>(p.right_pitch);
     // The row above the template and the one below, where these exist.
     const int least = there_.y ? -1 : 0, most = p.right.height - 1 - least;
 #pragma unroll 1

@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(max_threads)
   const Outputs outputs(w, plan, min(plan.outputs, p.shifts.width - x0));
   const Prefix<powers> prefix(w);
 
-  wait_for_previous();
+  wait_for_previous();  // before let_next_begin(): what then begins reads the frame at once
   Octet above[phase], below[phase];  // the rows that the window's top and bottom pass
   columns.load(above, y0, limit);
   columns.load(below, y0 + h, limit);
@@ -321,8 +321,9 @@ Plan plan_of(const Problem& p, const Device& device, int first_byte) {
   return best;
 }
 
+template <int powers>
 std::size_t shared_bytes(const Problem& p, const Plan& plan) {
-  return sizeof(u32) * plan.down * Prefix<2>::words(plan.across, p.right.width);
+  return sizeof(u32) * plan.down * Prefix<powers>::words(plan.across, p.right.width);
 }
 
 }  // namespace
@@ -336,14 +337,14 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   const Plan plan = plan_of(p, device, static_cast<int>(first % max_unit));
   const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips,
                   static_cast<unsigned>(p.total_lefts()));
-  const auto enqueue_for = [&](auto kernel, auto* sums) {
-    return enqueue_early(device, "strips", kernel, grid, dim3(32 * plan.across, plan.down),
-                         shared_bytes(p, plan), b.stream, p, plan, left, sums,
-                         static_cast<u32*>(b.window_squares));
+  const auto enqueue_for = [&]<int powers>(auto* sums) {
+    return enqueue_early(device, "strips", strips<std::remove_pointer_t<decltype(sums)>, powers>,
+                         grid, dim3(32 * plan.across, plan.down), shared_bytes<powers>(p, plan),
+                         b.stream, p, plan, left, sums, static_cast<u32*>(b.window_squares));
   };
-  if (scaled) return enqueue_for(strips<ScaledSum, 2>, scaled);
-  return enqueue_for(problem.squares ? strips<u32, 2> : strips<u32, 1>,
-                     static_cast<u32*>(b.window_sums));
+  if (scaled) return enqueue_for.operator()<2>(scaled);
+  auto* const sums = static_cast<u32*>(b.window_sums);
+  return problem.squares ? enqueue_for.operator()<2>(sums) : enqueue_for.operator()<1>(sums);
 }
 
 bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device) {
@@ -351,7 +352,8 @@ bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   if (p.total_lefts() > 65535) return false;
   for (int first = 0; first < max_unit; ++first) {  // for every alignment of the search region
     const Plan plan = plan_of(p, device, first);
-    if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > max_shared_bytes(device))
+    if (plan.strips < 1 || plan.strips > 65535 ||
+        shared_bytes<2>(p, plan) > max_shared_bytes(device))
       return false;
   }
   return true;

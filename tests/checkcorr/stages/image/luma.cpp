@@ -2,8 +2,9 @@
 //
 // The stage luma: bytes, bit for bit. A case's left is taken as packed pixels of two to four bytes,
 // one size a case; where rights have lefts of their own, it is parts of the first one, and where
-// the rights' heights are odd, a pixel is two of the luma, across and mostly down. Where the left's
-// height is odd there are three planes: two of the same pixels, and mostly one of others.
+// the rights' heights are odd, a pixel is two of the luma, across and mostly down, in some cases
+// but for the last row and column. Where the left's height is odd there are three planes: two of
+// the same pixels, and mostly one of others.
 #include "stages/image/luma.hpp"
 #include "stage_test.hpp"
 
@@ -29,6 +30,7 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
       from.odd_x = !c.own_lefts && width > 1 && c.right.width % 2;
       from.odd_y = !c.own_lefts && from.halved_y && c.left.height > 1 && c.left.width % 2;
       p.size = {2 * width - from.odd_x, (1 + from.halved_y) * c.left.height - from.odd_y};
+      if (c.right.area() % 3 == 0) p.size = {p.size.width - 1, std::max(1, p.size.height - 1)};
     }
     if (c.own_lefts) {
       p.parts = c.rights;
@@ -37,7 +39,7 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
     } else if (c.left.height % 2) {
       p.planes = xcorr::color_planes;
       p.sources[1] = p.sources[2] = p.sources[0];
-      p.sources[1].layout = xcorr::packed_luma(bytes, bytes - 1);
+      p.sources[1].layout = xcorr::packed_luma(bytes, c.right.width % bytes);
       if (c.left.width % 3) {
         auto& other = p.sources[2];
         other.layout = {};

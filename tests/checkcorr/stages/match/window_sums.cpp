@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage window_sums: those of integers bit for bit, those of f32 within (16 + sqrt n)
-// eps64 sum |f|, over the whole left.
+// eps64 sum |f|, over the whole left. In some cases squares are not asked for.
 #include <cfloat>
 #include <cmath>
 
