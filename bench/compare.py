@@ -55,10 +55,10 @@ def problems(options):
 def ours(options, problem, folder, *more, least=1):
     """(the line of match_bench, what is wrong with its peaks). `more`: arguments of it; `least`: see check.ours()."""
     frame, peaks = folder / 'frame.pgm', folder / 'peaks.csv'
-    images.write_pgm(frame, problem.frame)
+    images.write_pnm(frame, problem.frame)
     files = [folder / f'template{i}.pgm' for i in range(problem.count)]
     for path, template in zip(files, problem.templates):
-        images.write_pgm(path, template)
+        images.write_pnm(path, template)
     done = subprocess.run([options.match_bench, f'--backend={options.backend}', f'--kernel={options.kernel}',
                            f'--seconds={options.seconds}', f'--frame={frame}', f'--peaks={peaks}',
                            *(f'--template={path}' for path in files), *more],

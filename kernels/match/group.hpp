@@ -153,9 +153,13 @@ class TemplateGroup {
   WindowInputs window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
                              Stream stream) const;
   stage::WindowSums::Problem window_summing() const;
-  Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, Stream stream) const;
+  /// Of the first `planes`.
+  Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, int planes,
+                     Stream stream) const;
   /// Both produce candidates; search() also peaks where its kernel refines.
   /// \param loading  what templates are loaded on; null: they are
+  /// Whether the next frame is searched by the lead plane first, see LeadChoice.
+  bool leads(std::span<float> open_shares);
   Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 SideStream* loading, Stream stream);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,

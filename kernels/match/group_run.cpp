@@ -101,13 +101,13 @@ stage::WindowSums::Problem TemplateGroup::window_summing() const {
   return problem;
 }
 
-Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& scratch,
+Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& scratch, int planes,
                                   Stream stream) const {
   stage::WindowSums::Problem problem = window_summing();
   const bool at_once = problem.correlate.own_lefts != problem_.correlate.own_lefts;
-  if (!at_once) problem.correlate.rights = searched_end();
+  problem.correlate.rights = at_once ? planes : searched_end();
   const std::int64_t windows = windows_of(problem_.correlate);
-  for (int plane = 0; plane < (at_once ? 1 : problem_.correlate.planes); ++plane) {
+  for (int plane = 0; plane < (at_once ? 1 : planes); ++plane) {
     const auto of_plane = [&](const Block& block, ElementType type) {
       return block.as<std::byte>() + plane * windows * std::int64_t(size_of(type));
     };
@@ -135,16 +135,33 @@ WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchSc
           mask()};
 }
 
+bool TemplateGroup::leads(std::span<float> open_shares) {
+  int searched = 0, end = 0;
+  const auto leave_out = [&](int until) {
+    for (; end < until; ++end) open_shares[end] = -1;
+  };
+  for (const auto& [first, past] : searched_) {
+    leave_out(first);
+    searched += past - first;
+    end = past;
+  }
+  leave_out(static_cast<int>(open_shares.size()));
+  return lead_.next(open_shares, searched);
+}
+
 Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, SideStream* loading, Stream stream) {
-  if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
-  if (loading)
-    if (Status s = loading->join(stream); !s.ok()) return s;
   stage::Search::Problem problem = problem_;
   problem.threshold = relaxed(problem.threshold, problem_.products);
   if (problem.lead_plane >= 0 && results.open_shares &&
-      !lead_.next({results.open_shares, members_.size()}))
+      !leads({results.open_shares, members_.size()}))
     problem.lead_plane = -1;
+  const auto completes = kernel_.search->extra.completes_sums;
+  problem.lead_sums_only = completes && completes(problem, device_);
+  const int summed = problem.lead_sums_only ? 1 : problem.correlate.planes;
+  if (Status s = sum_windows(frame, scratch, summed, stream); !s.ok()) return s;
+  if (loading)
+    if (Status s = loading->join(stream); !s.ok()) return s;
   stage::Search::Buffers buffers{window_inputs(frame, scratch, stream),
                                  results.candidates,
                                  results.counts,
@@ -159,9 +176,9 @@ template <class Then>
 Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScratch& scratch,
                                         SideStream& side, Stream stream, Then then) {
   if (Status s = side.fork(stream); !s.ok()) return s;
-  if (Status s = sum_windows(frame, scratch, side.stream()); !s.ok()) return s;
-
   const int planes = problem_.correlate.planes;
+  if (Status s = sum_windows(frame, scratch, planes, side.stream()); !s.ok()) return s;
+
   const std::int64_t product_plane =
       problem_.surfaces().product_plane() * std::int64_t(size_of(problem_.products));
   LaunchOfRights batch{{scratch.workspace.data(), stream}};
@@ -189,7 +206,8 @@ Status TemplateGroup::coarse_search(const MatchFrame& frame, const MatchScratch&
                                     const MatchResults& results, SideStream& side, Stream stream) {
   const stage::CoarseSearch::Problem problem = problem_.coarse_searching(first_image_);
   if (cells_) {
-    if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
+    if (Status s = sum_windows(frame, scratch, problem_.correlate.planes, stream); !s.ok())
+      return s;
     stage::FusedCoarseSearch::Buffers buffers{{{scratch.workspace.data(), stream}},
                                               left(frame).data,
                                               operands(),

@@ -2,19 +2,34 @@
 #include "match/lead.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace xcorr {
 
-bool LeadChoice::next(std::span<float> open_shares) {
-  // The lead's products and bounds take about half as long as those of all planes.
-  constexpr float most_open = 0.5F;
-  constexpr int frames_without = 15;
-  if (without_ > 0) return --without_ == 0;
-  const float open = std::accumulate(open_shares.begin(), open_shares.end(), 0.0F);
-  if (open <= most_open * static_cast<float>(open_shares.size())) return true;
-  std::ranges::fill(open_shares, 0.0F);
-  without_ = frames_without;
+bool LeadChoice::next(std::span<float> open_shares, int searched) {
+  // Of one template the lead takes two thirds as long as all planes do, of many half.
+  constexpr float most_open = 0.3F, unknown = -1;
+  if (without_ > 0) {
+    if (--without_ > 0) return false;
+    std::ranges::fill(open_shares, unknown);
+    awaited_ = 0;
+    return tries_ = true;
+  }
+  float open = 0;
+  int known = 0;
+  for (const float share : open_shares)
+    if (share >= 0) {
+      open += share;
+      ++known;
+    }
+  if (tries_ && known < searched) return ++awaited_ % most_pause == 0;  // it may have failed
+  if (open <= most_open * static_cast<float>(known)) {
+    tries_ = false;
+    pause_ = least_pause;
+    return true;
+  }
+  pause_ = tries_ ? std::min(2 * pause_, most_pause) : least_pause;
+  tries_ = false;
+  without_ = pause_;
   return false;
 }
 

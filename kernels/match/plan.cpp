@@ -13,11 +13,8 @@ namespace {
 constexpr std::size_t most_lanes = 6;
 /// Bytes that lanes may have together: beyond that groups are so large that they fill a GPU.
 constexpr std::size_t lane_budget = std::size_t{256} << 20;
-/// From so many templates on it pays to bound scores first: the products of all planes of one
-/// block, with a GPU to itself, take longer than what one template saves.
-constexpr int least_bounded = 3;
-/// The places that make up for the launches more, and those for which bounds fit into little
-/// memory.
+/// Where it pays to bound scores first: the places that make up for the launches more, and those
+/// for which bounds fit into little memory.
 constexpr std::int64_t least_bounded_places = 1 << 19, most_bounded_places = 1 << 24;
 /// Bytes that the window sums of a batch of windows may have: larger ones fill a GPU one by one.
 constexpr std::int64_t most_window_bytes = std::int64_t{512} << 20;
@@ -62,8 +59,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.correlate.planes = planes_of(settings);
   const std::int64_t places = p.correlate.shifts.size().area();
   if (settings.match_on == MatchOn::color && settings.method == Method::ccoeff_normed &&
-      settings.max_peaks == 1 && count >= least_bounded && places >= least_bounded_places &&
-      places <= most_bounded_places)
+      settings.max_peaks == 1 && places >= least_bounded_places && places <= most_bounded_places)
     p.lead_plane = 0;
   p.products = p.correlate.output_type();
   p.method = method_of(settings);

@@ -136,11 +136,14 @@ class Session {
   xcorr::Status wait() { return xcorr::runtime(device_->backend).wait({}); }
 
   /// Fetches the outputs. The string is empty, or names the guard or input that changed.
-  xcorr::Result<std::string> read(Values& outputs) {
+  /// `may_change`: whether an input may.
+  xcorr::Result<std::string> read(
+      Values& outputs,
+      const std::function<bool(const std::string&)>& may_change = [](auto&) { return false; }) {
     std::string wrong;
-    const auto fetch = [&](Guarded& memory, bool is_input, const std::string& name,
+    const auto fetch = [&](Guarded& memory, bool constant, const std::string& name,
                            std::vector<std::byte>& bytes) -> xcorr::Status {
-      auto said = memory.read(bytes, is_input);
+      auto said = memory.read(bytes, constant);
       if (said.ok() && !said.value().empty() && wrong.empty()) wrong = said.value() + name;
       return said.status();
     };
@@ -148,8 +151,8 @@ class Session {
       if (!memory_[i].data()) continue;
       const auto& argument = arguments_[i];
       std::vector<std::byte> bytes;
-      if (xcorr::Status s = fetch(memory_[i], argument.is_input, argument.name, bytes); !s.ok())
-        return s;
+      const bool constant = argument.is_input && !may_change(argument.name);
+      if (xcorr::Status s = fetch(memory_[i], constant, argument.name, bytes); !s.ok()) return s;
       if (!argument.is_input) outputs[argument.name] = std::move(bytes);
     }
     std::vector<std::byte> scratch;

@@ -36,6 +36,13 @@ struct BestPeaks {
   RefinedPeak* peaks;  ///< null: candidates are not refined here
   std::uint32_t* peak_counts;
   float* open_shares;  ///< null: nobody asks
+
+  /// By one thread. \param key  0: there is none
+  __device__ void record(Key key, const Candidate& at, int index) const {
+    counts[index] = key ? 1 : 0;
+    if (peaks) peak_counts[index] = key ? 1 : 0;
+    if (key) candidates[index] = at;
+  }
 };
 
 /// Template rows that a warp takes at a time when refining, 32 columns of them.
@@ -56,9 +63,7 @@ __device__ void settle_right(const stage::Search::Problem& p, bool minimum,
   __syncthreads();  // all threads have the key
   if (threadIdx.x == 0) {
     to.best[right] = 0;  // for the next frame
-    to.counts[index] = key ? 1 : 0;
-    if (to.peaks) to.peak_counts[index] = key ? 1 : 0;
-    if (key) to.candidates[index] = at;
+    to.record(key, at, index);
   }
   if (!key || !to.peaks) return;
   using Refining = BestRefinement<threads, planes>;

@@ -8,6 +8,51 @@
 
 namespace xcorr::cuda {
 
+/// Of a part: the greatest square of a score that may be there, and the window's index.
+struct PartBound {
+  float high;
+  unsigned index;
+
+  __device__ void take_better(const PartBound& other) {
+    if (other.high > high) *this = other;
+  }
+  __device__ PartBound of_lane(int step) const {
+    return {__shfl_xor_sync(~0u, high, step), __shfl_xor_sync(~0u, index, step)};
+  }
+};
+
+/// The bounds of the parts of a launch's rights: of `columns` rights together, part by part.
+struct PartBounds {
+  PartBound* of;
+  int parts, columns;
+
+  __device__ PartBound& at(int right, int part) const {
+    return of[(std::int64_t{right / columns} * parts + part) * columns + right % columns];
+  }
+};
+
+/// The lead's shares of the variances of a part's windows; the least is the larger one where there
+/// are none.
+struct LeadShares {
+  float least, most;
+
+  __device__ void add(const LeadShares& other) {
+    least = fminf(least, other.least);
+    most = fmaxf(most, other.most);
+  }
+  __device__ LeadShares of_lane(int step) const {
+    return {__shfl_xor_sync(~0u, least, step), __shfl_xor_sync(~0u, most, step)};
+  }
+};
+
+/// As bound_of() without them, which is reached where b is a s^2 / (a s^2 + 1 - a).
+__device__ inline float bound_of(float rest, float of_lead, const LeadShares& shares) {
+  const float own = own_share(rest, of_lead), both = own + rest;
+  if (!(both > 0)) return 0;
+  const float share = fmaxf(fminf(own / both, shares.most), shares.least),
+              score = sqrtf(own * share) + sqrtf(rest * (1 - share + 2e-7f));
+  return 1.0001f * score * score;
+}
 constexpr int shares_threads = 256;
 
 /// Of each warp's windows. A warp for each.
@@ -51,7 +96,7 @@ template <class T>
 __global__ void __launch_bounds__(T::threads(), 1)
     bound_bank(const __grid_constant__ CellInputs from, WordRows left, bool is_copy,
                const u32* laid_out, int first_group, int right_count, const LeadShares* shares,
-               PartBounds to, OpenParts open) {
+               PartBounds to, OpenParts open, unsigned* marks) {
   __shared__ OfRights<T, 1> of_rights;
   __shared__ float rests[T::rights];
   const Problem& p = from.problem.correlate;
@@ -109,9 +154,77 @@ __global__ void __launch_bounds__(T::threads(), 1)
     const int k = __float_as_int(value) & (Shared::windows - 1);
     to.at(blockIdx.y * T::rights + column, part) = {bound_of(rests[column], high, shares[part]),
                                                     windows.inside(k) ? windows.index(k) : 0};
-    if (lane == 0) open.marks[std::int64_t{blockIdx.y} * to.parts + part] = 0;
+    if (lane == 0) marks[std::int64_t{blockIdx.y} * to.parts + part] = 0;
     if (lane == 0 && part == 0) open.counts[blockIdx.y] = 0;
   }
+}
+
+/// A thread's share of the product of a template with the window at an index, over all planes.
+__device__ inline u32 share_of_product(const CellInputs& from, int right, unsigned index) {
+  const Problem& p = from.problem.correlate;
+  const int x = p.shifts.x + static_cast<int>(index % p.shifts.width),
+            y = p.shifts.y + static_cast<int>(index / p.shifts.width),
+            words_across = ceil_div(p.right.width, 4), words = words_across * p.right.height;
+  u32 product[1] = {};
+#pragma unroll 2
+  for (int i = threadIdx.x; i < p.planes * words; i += blockDim.x) {
+    const int plane = i / words, word = i - plane * words, j = word / words_across,
+              column = 4 * (word - j * words_across);
+    add_products(from.template_row(right, plane, j), column, p.right.width,
+                 from.frame_row(right, plane, y + j), x + column, p.left.width, product);
+  }
+  return product[0];
+}
+
+constexpr int trial_threads = 256, trials = 8;
+
+/// Scores the windows exactly that promise most, one of each share of the parts. Grid: trials,
+/// rights. `first`: the first right among the bounds' columns.
+static __global__ void __launch_bounds__(trial_threads)
+    try_best(CellInputs from, PartBounds bounds, int first, Key* best) {
+  __shared__ PartBound of_warps[trial_threads / 32];
+  __shared__ u32 product;
+  let_next_begin();
+  wait_for_previous();
+  const int right = blockIdx.y, column = first + right, warp = threadIdx.x / 32;
+  PartBound mine{0, 0};
+  for (int part = blockIdx.x + trials * threadIdx.x; part < bounds.parts;
+       part += trials * trial_threads)
+    mine.take_better(bounds.at(column, part));
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) mine.take_better(mine.of_lane(step));
+  if (threadIdx.x == 0) product = 0;
+  if (threadIdx.x % 32 == 0) of_warps[warp] = mine;
+  __syncthreads();
+  mine = of_warps[0];  // the same for all threads, also where several promise as much
+  for (const PartBound& of_warp : of_warps) mine.take_better(of_warp);
+  const ScorerOf<color_planes> scorer = from.scorer<color_planes>(right);
+  if (mine.high == 0 || !may_hold(mine.high, scorer.limit)) return;
+  const u32 share = warp_sum(share_of_product(from, right, mine.index));
+  if (threadIdx.x % 32 == 0) atomicAdd(&product, share);
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  if (const Key key = scorer.key(product, mine.index)) atomicMax(&best[right], key);
+}
+
+/// Lists the parts that may hold a better window under the rights' groups of columns. `marks`: of
+/// parts that are listed, 0 before, as the counts. Grid: shares of the parts, rights.
+static __global__ void __launch_bounds__(trial_threads)
+    list_open_parts(CellInputs from, PartBounds bounds, int first, OpenParts open, unsigned* marks,
+                    const Key* best) {
+  let_next_begin();
+  wait_for_previous();
+  const int right = blockIdx.y, column = first + right;
+  ScorerOf<color_planes> scorer = from.scorer<color_planes>(right);
+  if (const Key known = best[right]) scorer.raise(score_of(known, false));
+  for (int part = blockIdx.x * trial_threads + threadIdx.x; part < bounds.parts;
+       part += gridDim.x * trial_threads)
+    if (may_hold(bounds.at(column, part).high, scorer.limit)) {
+      const int group = column / bounds.columns;
+      const std::int64_t before = std::int64_t{group} * bounds.parts;
+      if (atomicExch(&marks[before + part], 1u) == 0)
+        open.parts[before + atomicAdd(&open.counts[group], 1u)] = part;
+    }
 }
 
 /// Of the first pass.
@@ -125,19 +238,20 @@ template <class T>
 struct BoundMemory {
   PartBounds bounds;
   OpenParts open;
+  unsigned* marks;  ///< see list_open_parts()
   LeadShares* shares;
   std::size_t bytes;
 
   BoundMemory(const Problem& p, int rights, void* memory) {
     const int parts = WindowOrder<T>(p.shifts).count();
     // Rights that begin within a group are of one group more.
-    const std::size_t groups = ceil_div(rights, T::rights) + 1, marks = groups * parts;
+    const std::size_t groups = ceil_div(rights, T::rights) + 1, count = groups * parts;
     bounds = {static_cast<PartBound*>(memory), parts, T::rights};
-    open.parts = reinterpret_cast<int*>(bounds.of + marks * T::rights);
-    open.marks = reinterpret_cast<unsigned*>(open.parts + marks);
-    shares = reinterpret_cast<LeadShares*>(open.marks + marks);
+    open.parts = reinterpret_cast<int*>(bounds.of + count * T::rights);
+    marks = reinterpret_cast<unsigned*>(open.parts + count);
+    shares = reinterpret_cast<LeadShares*>(marks + count);
     open.counts = reinterpret_cast<unsigned*>(shares + parts);
-    bytes = marks * (T::rights * sizeof(PartBound) + sizeof(int) + sizeof(unsigned)) +
+    bytes = count * (T::rights * sizeof(PartBound) + sizeof(int) + sizeof(unsigned)) +
             parts * sizeof(LeadShares) + groups * sizeof(unsigned);
   }
 };

@@ -7,6 +7,7 @@
 
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
+#include "cuda/match/refinement.cuh"
 #include "cuda/match/scorer.cuh"
 
 namespace xcorr::cuda {
@@ -17,25 +18,71 @@ constexpr int cell = 8;  // shifts, across and down
 struct Cells {
   int columns, rows, skew;
   __host__ __device__ std::int64_t count() const { return std::int64_t{columns} * rows; }
+  /// Of a shift, the cell's number.
+  __device__ int at(int x, int y) const { return y / cell * columns + (x + skew) / cell; }
+  /// Of a cell's first shift, which may be outside.
+  __device__ int x(int number) const { return number % columns * cell - skew; }
+  __device__ int y(int number) const { return number / columns * cell; }
 };
 
 /// The shifts of a cell and those around it.
 constexpr int rim_cell = cell + 2;
 using WindowKeys = Key[rim_cell][rim_cell];
 
+/// Calls take(k, word) with the four pixels of a row of the frame from x + k on, for k below
+/// `count`.
+template <int count, class Take>
+__device__ inline void for_words_beside(const std::uint8_t* row, int x, int width, Take take) {
+  constexpr int needed = (count + 2) / 4 + 1;
+  u32 words[needed];
+  const int skew = skew_of(row + x), first = x - skew;
+  if (first >= 0 && first + 4 * (needed + 1) <= width)
+    words_between(skew, words, [&](int i) { return reinterpret_cast<const u32*>(row + first)[i]; });
+  else
+    load_words(row, x, width, words);
+#pragma unroll
+  for (int k = 0; k < count; ++k)
+    take(k, k % 4 ? __funnelshift_r(words[k / 4], words[k / 4 + 1], 8 * (k % 4)) : words[k / 4]);
+}
+
+/// Adds to `count` products, of shifts beside each other, those of four pixels of a template's row
+/// with the frame's, which are at x for the first shift.
+template <int count>
+__device__ inline void add_products(const std::uint8_t* pixels, int column, int columns,
+                                    const std::uint8_t* row, int x, int width,
+                                    u32 (&products)[count]) {
+  u32 four[1];
+  load_words(pixels, column, columns, four);
+  for_words_beside<count>(
+      row, x, width, [&](int k, u32 word) { products[k] = __dp4a(word, four[0], products[k]); });
+}
+
 /// What scoring cells again takes.
-struct CellInputs {
+struct CellInputs : MatchInputs<u32> {
   stage::Search::Problem problem;
   bool minimum;
-  const std::byte *left, *templates;
-  const TemplateSums* template_sums;
-  const u32 *window_sums, *window_squares;
   int first_right;
   Cells cells;
 
   template <int planes>
   __device__ ScorerOf<planes> scorer(int right) const {
     return {problem, minimum, first_right + right, template_sums, window_sums, window_squares};
+  }
+
+  __device__ const std::byte* frame_of(int right) const {
+    const Problem& p = problem.correlate;  // not left_offset(), which takes registers
+    return p.own_lefts ? left + (first_right + right) * p.left_stride : left;
+  }
+  __device__ const std::uint8_t* template_row(int right, int plane, int y) const {
+    const Problem& p = problem.correlate;
+    const std::int64_t image = std::int64_t{plane} * p.rights + first_right + right;
+    return reinterpret_cast<const std::uint8_t*>(templates + image * p.right_stride +
+                                                 y * p.right_pitch);
+  }
+  __device__ const std::uint8_t* frame_row(int right, int plane, int y) const {
+    const Problem& p = problem.correlate;
+    return reinterpret_cast<const std::uint8_t*>(frame_of(right) + plane * p.left_plane +
+                                                 y * p.left_pitch);
   }
 
   /// The keys of the shifts from (x0, y0) on, 0 outside, computed from the pixels by the whole
@@ -47,10 +94,6 @@ inline __device__ void CellInputs::score_windows(int right, int x0, int y0,
                                                  WindowKeys& keys) const {
   const Problem& p = problem.correlate;
   const ScorerOf<1> scores = scorer<1>(right);
-  const auto* pixels = reinterpret_cast<const std::uint8_t*>(
-      templates + std::int64_t{first_right + right} * p.right_stride);
-  const auto* region =
-      reinterpret_cast<const std::uint8_t*>(left + p.left_offset(first_right + right));
   const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int words_across = ceil_div(p.right.width, 4);
   for (int r = threadIdx.x / 32; r < rim_cell; r += warps) {
@@ -60,14 +103,9 @@ inline __device__ void CellInputs::score_windows(int right, int x0, int y0,
       // A lane has four pixels of the template, which each shift multiplies by others.
       for (int i = lane; i < words_across * p.right.height; i += 32) {
         const int j = i / words_across, column = 4 * (i - j * words_across);
-        u32 four[1], row[(rim_cell + 2) / 4 + 1];
-        load_words(pixels + j * p.right_pitch, column, p.right.width, four);
-        load_words(region + (p.shifts.y + y + j) * p.left_pitch, p.shifts.x + x0 + column,
-                   p.left.width, row);
-#pragma unroll
-        for (int k = 0; k < rim_cell; ++k)
-          products[k] = __dp4a(__funnelshift_r(row[k / 4], row[k / 4 + 1], 8 * (k % 4)), four[0],
-                               products[k]);
+        add_products(template_row(right, 0, j), column, p.right.width,
+                     frame_row(right, 0, p.shifts.y + y + j), p.shifts.x + x0 + column,
+                     p.left.width, products);
       }
     u32 mine = 0;
 #pragma unroll
@@ -114,8 +152,7 @@ __device__ inline bool may_be_beaten(const CellInputs& from, const Key* best, Ke
   for (int i = 0; i < 9; ++i) {
     const int u = x + i % 3 - 1, v = y + i / 3 - 1;
     if (u < 0 || v < 0 || u >= s.width || v >= s.height) continue;
-    const int column = (u + from.cells.skew) / cell, row = v / cell;
-    found |= best[std::int64_t{row} * from.cells.columns + column] > key;
+    found |= best[from.cells.at(u, v)] > key;
   }
   return found;
 }

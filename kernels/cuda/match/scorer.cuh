@@ -148,7 +148,9 @@ struct ScorerOf {
 
   /// 0: below the limit.
   __device__ Key key(u32 product, unsigned index) const {
-    const WindowOf<planes> w = window(index);
+    return key(product, window(index), index);
+  }
+  __device__ Key key(u32 product, const WindowOf<planes>& w, unsigned index) const {
     if (!may_reach(estimate(product, w))) return 0;
     using T = std::int64_t;
     ScoreTerms<T> all(

@@ -77,10 +77,7 @@ __global__ void __launch_bounds__(T::threads(), 1)
   const bool is_listed = planes == color_planes && open.parts;
   if (is_listed) wait_for_previous();
   const int all = order.count(),
-            places =
-                is_listed
-                    ? static_cast<int>(*static_cast<volatile unsigned*>(&open.counts[blockIdx.y]))
-                    : all,
+            places = is_listed ? static_cast<int>(open.count(blockIdx.y)) : all,
             count = is_listed ? ceil_div(places, 4) : T::groups_of(p.shifts.size());
   const int* const parts = open.parts + std::int64_t{blockIdx.y} * all;
   const auto windows_of = [&](int number) {
@@ -217,15 +214,7 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   const Problem& p = problem.correlate;
   const auto& of_bank = *static_cast<const State<T>*>(state);
   const MatchInputs<u32> inputs(b);
-  const CellInputs from{problem,
-                        false,
-                        inputs.left,
-                        inputs.templates,
-                        inputs.template_sums,
-                        inputs.window_sums,
-                        inputs.window_squares,
-                        b.first_right,
-                        {}};
+  const CellInputs from{inputs, problem, false, b.first_right, {}};
   WordRows rows = WordRows::of(p, inputs.left);
   const bool is_copy = !rows.are_words();
   if (is_copy) {
@@ -256,10 +245,10 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
                                  dim3(shares_threads), 0, b.stream, from, order, memory.shares);
         !s.ok())
       return s;
-    if (Status s =
-            enqueue_early(device, "bound_bank", bound_bank<T>, blocks, dim3(T::threads()),
-                          bounding_bytes<T>(p), b.stream, from, rows, is_copy, of_bank.words(),
-                          first_group, b.right_count, memory.shares, memory.bounds, open);
+    if (Status s = enqueue_early(device, "bound_bank", bound_bank<T>, blocks, dim3(T::threads()),
+                                 bounding_bytes<T>(p), b.stream, from, rows, is_copy,
+                                 of_bank.words(), first_group, b.right_count, memory.shares,
+                                 memory.bounds, open, memory.marks);
         !s.ok())
       return s;
     if (Status s = enqueue_early(device, "try_best", try_best, dim3(trials, b.right_count),
@@ -269,7 +258,7 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
       return s;
     if (Status s = enqueue_early(device, "list_open_parts", list_open_parts,
                                  dim3(trials, b.right_count), dim3(trial_threads), 0, b.stream,
-                                 from, memory.bounds, first_column, open, best);
+                                 from, memory.bounds, first_column, open, memory.marks, best);
         !s.ok())
       return s;
   }
@@ -299,8 +288,8 @@ bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   return device.compute_capability == 90 &&
          (problem.method == Method::ccoeff_normed || problem.method == Method::orientation) &&
-         adds_planes(problem) && problem.max_peaks == 1 && p.lefts == 1 &&
-         p.right.width <= T::max_width() &&
+         adds_planes(problem) && !problem.lead_sums_only && problem.max_peaks == 1 &&
+         p.lefts == 1 && p.right.width <= T::max_width() &&
          (T::packed > 1 || T::chunks == 1 || p.right.width > 32 * (T::chunks - 1)) &&
          shared_bytes<T>(p) <= max_shared_bytes(device) && p.shifts.size().area() < 0xffffffffLL &&
          problem.max_rights() <= 65535;

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "cuda/match/tensor_match_kernel.cuh"
+#include "cuda/match/window_sums_strips.hpp"
 
 namespace xcorr::cuda::tensor_match_kernel {
 
@@ -92,18 +93,44 @@ struct CellMemory {
   }
 };
 
-/// Of a launch's rights, a block's windows a part.
-template <class T>
-PartBounds bounds_of_blocks(const Problem& p, void* memory) {
-  const dim3 blocks = tensor_grid<T>(p, 1);
-  return {static_cast<PartBound*>(memory), static_cast<int>(blocks.x * blocks.y), 1};
+/// With bounds: those of a launch's rights, the lists of open cells, and how many templates lack
+/// window sums.
+struct CellBoundMemory {
+  CellBounds bounds;
+  OpenParts open;
+  unsigned* lacking_sums;
+  std::size_t bytes;
+
+  CellBoundMemory(const Cells& cells, int rights, void* workspace)
+      : bounds{static_cast<float*>(workspace), static_cast<int>(cells.count())} {
+    const std::size_t count = std::size_t(rights) * bounds.cells;
+    open.parts = reinterpret_cast<int*>(bounds.of + count);
+    open.counts = reinterpret_cast<unsigned*>(open.parts + count);
+    lacking_sums = open.counts + rights;
+    bytes = count * (sizeof(float) + sizeof(int)) + (rights + 1) * sizeof(unsigned);
+  }
+};
+
+/// As if each plane but the first were the left of a right.
+inline stage::WindowSums::Problem sums_of_other_planes(const stage::Search::Problem& p) {
+  stage::WindowSums::Problem sums{p.correlate};
+  sums.correlate.form = Form::one_to_many;
+  sums.correlate.own_lefts = true;
+  sums.correlate.rights = color_planes - 1;
+  sums.correlate.planes = 1;
+  sums.correlate.left_stride = p.correlate.left_plane;
+  return sums;
+}
+
+inline bool completes_sums(const stage::Search::Problem& p, const Device& device) {
+  return bounds_parts(p) && p.lead_plane == 0 && !p.masking &&
+         supports_window_sums_strips(sums_of_other_planes(p), device);
 }
 
 template <class T>
 std::size_t workspace(const stage::Search::Problem& p, const Device&) {
   if (bounds_parts(p))
-    return std::size_t(p.max_rights()) * bounds_of_blocks<T>(p.correlate, nullptr).parts *
-           sizeof(PartBound);
+    return CellBoundMemory(cells_of<T>(p.correlate), p.max_rights(), nullptr).bytes;
   return p.max_peaks == 1 ? 0 : CellMemory<T>(p, p.max_rights(), nullptr).bytes;
 }
 
@@ -137,27 +164,24 @@ class Searching {
         state_(state),
         cells_(cells_of<T>(problem.correlate)),
         memory_(problem, b.right_count, b.workspace),
-        inputs_{problem,
-                info(problem.method).minimum,
-                from_.left,
-                from_.templates,
-                b.template_sums,
-                from_.window_sums,
-                from_.window_squares,
-                b.first_right,
-                cells_} {}
+        from_{MatchInputs<u32>(b), problem, info(problem.method).minimum, b.first_right, cells_} {}
 
   /// One peak a template.
   Status search_best() const {
     Key* const best = state_.best() + b_.first_right;
     if (!bounds_parts(problem_)) return match({}, b_.right_count, best);
-    const PartBounds bounds = bounds_of_blocks<T>(problem_.correlate, b_.workspace);
-    if (Status s = bound_blocks_by(bounds); !s.ok()) return s;
-    if (Status s = enqueue_early(device_, "try_best", try_best, dim3(trials, b_.right_count),
-                                 dim3(trial_threads), 0, b_.stream, inputs_, bounds, 0, best);
+    const CellBoundMemory memory(cells_, b_.right_count, b_.workspace);
+    const MissingSums missing = missing_sums(memory);
+    if (Status s = bound_blocks_by(memory); !s.ok()) return s;
+    if (Status s =
+            enqueue_clusters(device_, "settle_open_cells", settle_open_cells, cluster_blocks,
+                             b_.right_count, dim3(cluster_threads), 0, b_.stream, from_,
+                             b_.right_count, memory.bounds, memory.open, missing, best_peaks(best));
         !s.ok())
       return s;
-    return match({}, b_.right_count, best, bounds);
+    if (missing.sums)
+      if (Status s = sum_other_planes(missing); !s.ok()) return s;
+    return match({}, b_.right_count, best, memory.bounds, memory.open);
   }
 
   Status search_all() const {
@@ -179,9 +203,9 @@ class Searching {
     turn.then("best_of_regions", best_of_regions, regions, region_threads, cells_, thirds,
               memory_.best, bound);
     turn.then("choose_places", choose_places, one, 32, problem_, thirds, bound);
-    turn.then("try_places", try_places, trials, list_threads, inputs_, thirds, bound);
+    turn.then("try_places", try_places, trials, list_threads, from_, thirds, bound);
     turn.then("set_floor", set_floor, one, 1, problem_, bound);
-    turn.then("search_others", search_others, lists, list_threads, inputs_, thirds, others,
+    turn.then("search_others", search_others, lists, list_threads, from_, thirds, others,
               memory_.best, bound, memory_.lists);
     turn.then([&] { return match(others, thirds.others(), memory_.best); });
     turn.then([&] { return take_from_lists(bound.least, nullptr); });
@@ -193,42 +217,63 @@ class Searching {
   }
 
  private:
-  Status bound_blocks_by(const PartBounds& bounds) const {
+  BestPeaks best_peaks(Key* best) const {
+    return {best,           b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr,
+            b_.peak_counts, b_.open_shares};
+  }
+  MissingSums missing_sums(const CellBoundMemory& memory) const {
+    if (!problem_.lead_sums_only) return {};
+    return {const_cast<u32*>(from_.window_sums), const_cast<u32*>(from_.window_squares),
+            memory.lacking_sums};
+  }
+  /// Where any template needs those of all windows.
+  Status sum_other_planes(const MissingSums& missing) const {
+    const std::int64_t windows = windows_of(problem_.correlate);
+    return launch_window_sums_strips(sums_of_other_planes(problem_), device_,
+                                     {{nullptr, b_.stream},
+                                      from_.left + problem_.correlate.left_plane,
+                                      nullptr,
+                                      missing.sums + windows,
+                                      missing.squares + windows},
+                                     nullptr, missing.templates);
+  }
+  Status bound_blocks_by(const CellBoundMemory& memory) const {
     const Problem& p = problem_.correlate;
     const dim3 blocks = tensor_grid<T>(p, b_.right_count);
     const std::size_t bytes =
         spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height, 1));
     return enqueue_early(device_, "bound_blocks", bound_blocks<T>, blocks, dim3(T::threads()),
-                         bytes, b_.stream, problem_, from_, state_.words(), b_.first_right,
-                         is_left_aligned(p, from_.left), cells_.skew, bounds);
+                         bytes, b_.stream, from_, state_.words(), is_left_aligned(p, from_.left),
+                         memory.bounds, memory.lacking_sums);
   }
 
-  /// `count` rights of the share. \param bounds  of blocks, where they are known
-  Status match(const Share& share, int count, Key* best, const PartBounds& bounds = {}) const {
+  /// `count` rights of the share. \param bounds  of cells, where they are known
+  Status match(const Share& share, int count, Key* best, const CellBounds& bounds = {},
+               const OpenParts& open = {}) const {
     const Problem& p = problem_.correlate;
-    const Found to{{best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr,
-                    b_.peak_counts, b_.open_shares},
+    const Found to{best_peaks(best),
                    state_.block_counters() + b_.first_right,
                    memory_.lists.found,
                    bounds,
+                   open,
                    state_.open_blocks() + b_.first_right};
     const auto kernel = with_planes(p, [](auto planes) { return tensor_match<T, planes()>; });
     const dim3 blocks = tensor_grid<T>(p, count);
     const std::size_t bytes =
         spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height, p.planes));
     return enqueue_early(device_, "tensor_match", kernel, blocks, dim3(T::threads()), bytes,
-                         b_.stream, problem_, inputs_.minimum, from_, state_.words(),
-                         b_.first_right, is_left_aligned(p, from_.left), cells_, share, to);
+                         b_.stream, from_, state_.words(), is_left_aligned(p, from_.left), share,
+                         to);
   }
 
   /// The cells' peaks become candidates; `least`, `asked`: see list_cells().
   Status take_from_lists(const float* least, const int* asked) const {
     const dim3 grid(static_cast<unsigned>(ceil_div(cells_.count(), list_threads)), b_.right_count);
     if (Status s = enqueue_early(device_, "list_cells", list_cells, grid, dim3(list_threads), 0,
-                                 b_.stream, inputs_, memory_.best, memory_.lists, least, asked);
+                                 b_.stream, from_, memory_.best, memory_.lists, least, asked);
         !s.ok())
       return s;
-    return enqueue_take_peaks(problem_, device_, b_, memory_.lists, CellShifts{inputs_},
+    return enqueue_take_peaks(problem_, device_, b_, memory_.lists, CellShifts{from_},
                               b_.candidates, b_.counts, asked);
   }
 
@@ -236,10 +281,9 @@ class Searching {
   const Device& device_;
   const stage::Search::Buffers& b_;
   const MatchState<T>& state_;
-  const MatchInputs<u32> from_{b_};
   const Cells cells_;
   const CellMemory<T> memory_;
-  const CellInputs inputs_;
+  const CellInputs from_;
 };
 
 template <class T>
@@ -259,6 +303,7 @@ template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   return supports_tiling<T>(p, problem.max_rights(), device) && adds_planes(problem) &&
+         (!problem.lead_sums_only || completes_sums(problem, device)) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
                                      problem.max_peaks <= max_nms_peaks));
@@ -276,7 +321,7 @@ constexpr auto make_table(Tilings<T...>) {
        .launch = launch<T>,
        .workspace = workspace<T>,
        .plan = MatchState<T>::make,
-       .extra = {refines<T>}}}...};
+       .extra = {refines<T>, completes_sums}}}...};
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel

@@ -6,7 +6,7 @@
 // most shifts; the rest get the quotient of score.hpp, so that candidates equal those of the
 // separate stages to the last bit. With one peak per template the best of all is the result, which
 // the last block of a template also refines, unless the template is large; with more, the cells'
-// best ones lead to them (cell_peaks.cuh). In colour bounds by one plane may leave out most blocks
+// best ones lead to them (cell_peaks.cuh). In colour bounds by one plane may leave out most windows
 // (part_bounds.cuh).
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "cuda/match/angular_bound.cuh"
 #include "cuda/match/best_peak.cuh"
 #include "cuda/match/cell_peaks.cuh"
-#include "cuda/match/part_bounds.cuh"
+#include "cuda/match/open_cells.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
 #include "cuda/tensor/tensor_warps.cuh"
 
@@ -51,14 +51,10 @@ Cells cells_of(const Problem& p) {
 struct Found : BestPeaks {
   unsigned* block_counters;  ///< of each template
   unsigned* found;           ///< lengths of the lists, zeroed here
-  PartBounds bounds;         ///< of blocks; those of none where nothing is known
-  unsigned* open_blocks;     ///< of each template, where bounds are known; 0 before and after
+  CellBounds bounds;
+  OpenParts open;         ///< what settle_open_cells() has left
+  unsigned* open_blocks;  ///< of each template, where bounds are known; 0 before and after
 };
-
-/// A block's number among the parts of its template.
-__device__ inline int part_of_block() {
-  return static_cast<int>(blockIdx.y * gridDim.x + blockIdx.x);
-}
 
 /// Whether the search refines its candidates: where one block does so sooner than another kernel
 /// would. Its warps take one piece of the template after the other, each in about 0.2 us.
@@ -73,9 +69,7 @@ bool refines(const stage::Search::Problem& p) {
 
 /// Merges the best keys of this block's threads with those of the template's other blocks.
 template <class T, int planes>
-__device__ void finish_right(const stage::Search::Problem& p, bool minimum,
-                             const MatchInputs<u32>& from, int right, int first_right, Key mine,
-                             const Found& to) {
+__device__ void finish_right(const CellInputs& from, int right, Key mine, const Found& to) {
   const bool any = __syncthreads_or(mine != 0);
   if (any) {
     mine = best_of<32>(mine);
@@ -87,12 +81,14 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
   }
   const unsigned blocks = gridDim.x * gridDim.y;
   if (!is_last_block(&to.block_counters[right], blocks, any)) return;
-  if (to.bounds.of && threadIdx.x == 0) {
-    const unsigned open = atomicExch(&to.open_blocks[right], 0);
+  if (planes == color_planes && to.bounds.of && threadIdx.x == 0) {
+    const unsigned open = atomicExch(&to.open_blocks[right], 0), left = to.open.count(right);
     if (to.open_shares)
-      to.open_shares[first_right + right] = static_cast<float>(open) / static_cast<float>(blocks);
+      to.open_shares[from.first_right + right] =
+          are_few(left, to.bounds.cells) ? share_of_rows(left, to.bounds.cells)
+                                         : static_cast<float>(open) / static_cast<float>(blocks);
   }
-  settle_right<T::threads(), planes>(p, minimum, from, right, first_right, to);
+  settle_right<T::threads(), planes>(from.problem, from.minimum, from, right, from.first_right, to);
 }
 
 /// The windows of eight rows in a lane's column.
@@ -176,13 +172,15 @@ class BlockScores {
     return best;
   }
 
-  /// The one of this lane's windows of a group whose score may be greatest, if it is more.
-  __device__ void take_highest(int row, const Column<planes>& windows, PartBound& best) const {
+  /// Of this lane's windows of a group the greatest square of a score that may be there; below 0
+  /// if there are none.
+  __device__ float highest(int row, const Column<planes>& windows) const {
+    float most = -1;
 #pragma unroll
     for (int r = 0; r < cell; ++r)
       if (r < count_at(row))
-        best.take_better({scorer.high(scorer.estimate(sums_.at(row, r), windows[r]), windows[r]),
-                          first_index(row) + r * p_.shifts.width});
+        most = fmaxf(most, scorer.high(scorer.estimate(sums_.at(row, r), windows[r]), windows[r]));
+    return most;
   }
 
   /// The best of this lane's windows of a group. Quotients are exact but slow: only of those that
@@ -231,8 +229,7 @@ __device__ void find_cells(const BlockScores<T, planes>& scores, Corner corner, 
     Key key = 0;
     if (const ScoreBounds own = scores.bounds(row, windows); own.high >= 0)
       key = best_of<cell>(scores.best_of_group(row, largest_of<cell>(own.low)));
-    const int place = ((corner.y + row) / cell) * cells.columns + (scores.x() + cells.skew) / cell;
-    if (threadIdx.x % cell == 0) best[place] = key;
+    if (threadIdx.x % cell == 0) best[cells.at(scores.x(), corner.y + row)] = key;
   });
 }
 
@@ -281,88 +278,122 @@ __device__ Key best_of_groups(BlockScores<T, planes>& scores, bool minimum, floa
 }
 
 /// The first pass of a search in colour, see part_bounds.cuh. Grid: as of tensor_match().
+/// \param lacking_sums  see MissingSums::templates: becomes 0
 template <class T>
 __global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
-    bound_blocks(stage::Search::Problem problem, MatchInputs<u32> from,
-                 const std::uint32_t* laid_out, int first_right, bool aligned, int skew,
-                 PartBounds to) {
-  __shared__ PartBound of_warps[T::threads() / 32];
+    bound_blocks(const __grid_constant__ CellInputs from, const std::uint32_t* laid_out,
+                 bool aligned, CellBounds to, unsigned* lacking_sums) {
+  __shared__ float rest;
+  const stage::Search::Problem& problem = from.problem;
   const Problem& p = problem.correlate;
-  const int right = first_right + static_cast<int>(blockIdx.z), lead = problem.lead_plane;
-  const Corner corner{int(blockIdx.x) * T::columns() - skew, int(blockIdx.y) * T::rows()};
+  const Cells& cells = from.cells;
+  const int right = from.first_right + static_cast<int>(blockIdx.z), lead = problem.lead_plane;
+  const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
+  if (threadIdx.x == 0) rest = rest_of_right(problem, from.template_sums, right);
   let_next_begin();
-  sum_products<1>(T(), p, from.left + p.left_offset(right) + lead * p.left_plane,
+  sum_products<1>(T(), p, from.frame_of(static_cast<int>(blockIdx.z)) + lead * p.left_plane,
                   right + lead * p.rights, laid_out, corner, {0, p.right.height}, aligned);
   const std::int64_t plane = lead * windows_of(p);
   const BlockScores<T, 1> scores(
       p, corner,
       {problem, false, right, from.template_sums + std::int64_t{lead} * p.rights,
        from.window_sums + plane, from.window_squares + plane});
+  float* const of_right = to.of_right(static_cast<int>(blockIdx.z));
   wait_for_previous();
-  PartBound mine{0, 0};
-  scores.for_groups(
-      [&](int row, const Column<1>& windows) { scores.take_highest(row, windows, mine); });
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) mine.take_better(mine.of_lane(step));
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  for (const PartBound& of_warp : of_warps) mine.take_better(of_warp);
-  mine.high = bound_of(rest_of_right(problem, from.template_sums, right), mine.high);
-  to.at(right - first_right, part_of_block()) = mine;
+  if (threadIdx.x == 0 && blockIdx.x + blockIdx.y + blockIdx.z == 0) *lacking_sums = 0;
+  scores.for_groups([&](int row, const Column<1>& windows) {
+    const float high = largest_of<cell>(scores.highest(row, windows));
+    if (threadIdx.x % cell == 0)
+      of_right[cells.at(scores.x(), corner.y + row)] = high < 0 ? 0 : bound_of(rest, high);
+  });
 }
 
-/// Whether this block may hold something better than what is known, as far as bounds tell: all
-/// threads say the same, though other blocks may find something meanwhile.
-template <int planes>
-__device__ bool is_open(const stage::Search::Problem& p, bool minimum, const MatchInputs<u32>& from,
-                        int right, int first_right, const Found& to) {
-  if constexpr (planes == color_planes)
-    if (to.bounds.of) {
-      wait_for_previous();
-      ScorerOf<planes> scorer(p, minimum, first_right + right, from.template_sums, from.window_sums,
-                              from.window_squares);
-      known_limit(scorer, &to.best[right], minimum);
-      const bool open =
-          __syncthreads_or(may_hold(to.bounds.at(right, part_of_block()), scorer.limit));
-      if (open && threadIdx.x == 0) {
-        atomicAdd(&to.open_blocks[right], 1);
-        __threadfence();
-      }
-      return open;
-    }
-  return true;
+/// The limit of a template's scores in colour, with what is known. This and the next are not
+/// inlined, or the sums would lose registers.
+static __device__ __attribute__((noinline)) float open_limit(const CellInputs& from, int right,
+                                                             const Key* known) {
+  ScorerOf<color_planes> scorer = from.scorer<color_planes>(right);
+  known_limit(scorer, known, false);
+  return scorer.limit;
+}
+
+/// The best key of this thread in this block's rows of a template's open cells.
+static __device__ __attribute__((noinline)) Key best_of_rows(const CellInputs& from, int right,
+                                                             const int* open, unsigned count,
+                                                             const Key* known) {
+  __shared__ RowSums row;
+  ScorerOf<color_planes> scorer = from.scorer<color_planes>(right);
+  known_limit(scorer, known, false);
+  Key best = 0;
+  search_rows(from, scorer, false, right, open, count, blockIdx.y * gridDim.x + blockIdx.x,
+              gridDim.x * gridDim.y, row, [&](Key key) { best = better(best, key); });
+  return best;
+}
+
+/// What settle_open_cells() leaves of a template in colour: this block's rows of open cells, if
+/// they are few, whose best key it finds, or the blocks that have one. Returns whether this is such
+/// a block: all threads say the same, though other blocks may find something meanwhile.
+template <class T>
+__device__ bool is_open(const CellInputs& from, int right, unsigned count, const Corner& corner,
+                        const Found& to, Key& best) {
+  const int cells = to.bounds.cells;
+  if (are_few(count, cells)) {
+    best = best_of_rows(from, right, to.open.parts + std::int64_t{right} * cells, count,
+                        &to.best[right]);
+    return false;
+  }
+  const float limit = open_limit(from, right, &to.best[right]);
+  constexpr int across = T::columns() / cell, all = across * (T::rows() / cell);
+  bool open = false;
+  for (int i = threadIdx.x; i < all; i += T::threads()) {
+    const int place = from.cells.at(corner.x + i % across * cell, corner.y + i / across * cell);
+    open |= may_hold(to.bounds.of_right(right)[place], limit);
+  }
+  open = __syncthreads_or(open);
+  if (open && threadIdx.x == 0) {
+    atomicAdd(&to.open_blocks[right], 1);
+    __threadfence();
+  }
+  return open;
 }
 
 /// Several planes are one sum of products.
 template <class T, int planes>
 __global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
-    tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
-                 const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
-                 Share share, Found to) {
+    tensor_match(const __grid_constant__ CellInputs from, const std::uint32_t* laid_out,
+                 bool aligned, Share share, Found to) {
+  const stage::Search::Problem& problem = from.problem;
   const Problem& p = problem.correlate;
   const int right = share.right(blockIdx.z);
-  if (share.wanted) {
+  if (planes == 1 && share.wanted) {
     wait_for_previous();
     if (!share.wanted[right]) return;
   }
-  const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
+  const Corner corner{int(blockIdx.x) * T::columns() - from.cells.skew,
+                      int(blockIdx.y) * T::rows()};
   __shared__ unsigned block_low;  // bits of a float
   if (threadIdx.x == 0) block_low = 0;
+  const bool minimum = planes != edge_planes && from.minimum;
   Key best = 0;
-  if (is_open<planes>(problem, minimum, from, right, first_right, to)) {
+  bool multiplies = true;
+  if constexpr (planes == color_planes)
+    if (to.bounds.of) {
+      wait_for_previous();
+      const unsigned count = to.open.count(right);
+      if (count == 0) return;
+      multiplies = is_open<T>(from, right, count, corner, to, best);
+    }
+  if (multiplies) {
     let_next_begin();
-    sum_products<planes>(T(), p, from.left + p.left_offset(first_right + right),
-                         first_right + right, laid_out, corner, {0, p.right.height}, aligned);
+    sum_products<planes>(T(), p, from.frame_of(right), from.first_right + right, laid_out, corner,
+                         {0, p.right.height}, aligned);
 
-    BlockScores<T, planes> scores(p, corner,
-                                  {problem, minimum, first_right + right, from.template_sums,
-                                   from.window_sums, from.window_squares});
+    BlockScores<T, planes> scores(p, corner, from.scorer<planes>(right));
     ScorerOf<planes>& scorer = scores.scorer;
     if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
     wait_for_previous();
-    if (problem.max_peaks > 1) {
-      find_cells(scores, corner, cells, to.best + right * cells.count());
+    if (planes == 1 && problem.max_peaks > 1) {  // see adds_planes()
+      find_cells(scores, corner, from.cells, to.best + right * from.cells.count());
       if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) to.found[right] = 0;
       return;
     }
@@ -373,7 +404,7 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks(T::blocks, 3))
         fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
     best = best_of_groups(scores, minimum, possible, low);
   }
-  finish_right<T, planes>(problem, minimum, from, right, first_right, best, to);
+  finish_right<T, planes>(from, right, best, to);
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel

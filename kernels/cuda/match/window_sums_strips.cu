@@ -238,7 +238,8 @@ struct Outputs {
 /// \tparam powers  1: no squares
 template <class Sum, int powers>
 __global__ void __launch_bounds__(max_threads)
-    strips(Problem p, Plan plan, const std::byte* __restrict__ left, Sum* sums, u32* squares) {
+    strips(Problem p, Plan plan, const std::byte* __restrict__ left, Sum* sums, u32* squares,
+           const unsigned* wanted) {
   left += p.left_offset(blockIdx.z);
   sums += first_window(p, blockIdx.z);
   squares += first_window(p, blockIdx.z);
@@ -253,6 +254,7 @@ __global__ void __launch_bounds__(max_threads)
   const Prefix<powers> prefix(w);
 
   wait_for_previous();  // before let_next_begin(): what then begins reads the frame at once
+  if (wanted && *static_cast<const volatile unsigned*>(wanted) == 0) return;
   Octet above[phase], below[phase];  // the rows that the window's top and bottom pass
   columns.load(above, y0, limit);
   columns.load(below, y0 + h, limit);
@@ -329,7 +331,8 @@ std::size_t shared_bytes(const Problem& p, const Plan& plan) {
 }  // namespace
 
 Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
-                                 const stage::WindowSums::Buffers& b, ScaledSum* scaled) {
+                                 const stage::WindowSums::Buffers& b, ScaledSum* scaled,
+                                 const unsigned* wanted) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
@@ -340,7 +343,8 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   const auto enqueue_for = [&]<int powers>(auto* sums) {
     return enqueue_early(device, "strips", strips<std::remove_pointer_t<decltype(sums)>, powers>,
                          grid, dim3(32 * plan.across, plan.down), shared_bytes<powers>(p, plan),
-                         b.stream, p, plan, left, sums, static_cast<u32*>(b.window_squares));
+                         b.stream, p, plan, left, sums, static_cast<u32*>(b.window_squares),
+                         wanted);
   };
   if (scaled) return enqueue_for.operator()<2>(scaled);
   auto* const sums = static_cast<u32*>(b.window_sums);

@@ -18,7 +18,9 @@ struct alignas(8) ScaledSum {
 };
 
 /// \param scaled  of each window, instead of the buffers' window_sums, unless null
+/// \param wanted  on the device: nothing is done where it is 0, unless null
 Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
-                                 const stage::WindowSums::Buffers& buffers, ScaledSum* scaled);
+                                 const stage::WindowSums::Buffers& buffers, ScaledSum* scaled,
+                                 const unsigned* wanted = nullptr);
 
 }  // namespace xcorr::cuda

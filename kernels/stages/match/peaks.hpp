@@ -174,6 +174,10 @@ struct Search {
     /// The plane whose products bound the scores over all, for kernels that can leave out windows
     /// by that; -1: none is. It should have most of the contrast.
     int lead_plane = -1;
+    /// Window sums are those of the first plane alone, which is the lead. A kernel that does with
+    /// these (see Extra) writes others into the memory of all, though it is an input: those of all
+    /// windows, or of the nine round each peak.
+    bool lead_sums_only = false;
 
     constexpr Features features() const {
       return Peaks::Problem::features()
@@ -187,8 +191,8 @@ struct Search {
     std::uint32_t* counts = nullptr;
     RefinedPeak* peaks = nullptr;  ///< where Extra::refines
     std::uint32_t* peak_counts = nullptr;
-    /// With a lead plane, where given: of each template the share of the windows that all planes
-    /// are searched in after all.
+    /// With a lead plane, where given: of each template what was left, as a share of what a search
+    /// of all planes takes.
     float* open_shares = nullptr;
   };
 
@@ -204,6 +208,8 @@ struct Search {
   struct Extra {
     /// Whether it also does what refine does, and writes peaks. Null: never.
     bool (*refines)(const Problem&) = nullptr;
+    /// Whether it does with window sums of the lead plane only. Null: never.
+    bool (*completes_sums)(const Problem&, const Device&) = nullptr;
   };
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage search.
+#include <algorithm>
+
 #include "peaks.hpp"
 
 namespace checkcorr {
@@ -18,6 +20,22 @@ class SearchTest final : public StageTest<xcorr::stage::Search> {
     Problem told = p;
     told.correlate.left_pitch = p.correlate.left.width;
     return told;
+  }
+  /// With window sums of the lead plane alone.
+  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
+    if (p.lead_plane < 0) return std::nullopt;
+    p.lead_sums_only = true;
+    return p;
+  }
+  void lay_out_inputs(const Problem& p, Values& values) const override {
+    if (!p.lead_sums_only) return;
+    for (const char* name : {"window_sums", "window_squares"}) {
+      auto& bytes = values[name];
+      std::fill(bytes.begin() + bytes.size() / p.correlate.planes, bytes.end(), std::byte{0xa5});
+    }
+  }
+  bool may_change(const Problem& p, const std::string& name) const override {
+    return p.lead_sums_only && name.starts_with("window_");
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto& variant = static_cast<const Variant&>(t.variant);
