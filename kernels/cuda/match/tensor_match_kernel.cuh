@@ -83,10 +83,13 @@ __device__ void finish_right(const CellInputs& from, int right, Key mine, const 
   if (!is_last_block(&to.block_counters[right], blocks, any)) return;
   if (planes == color_planes && to.bounds.of && threadIdx.x == 0) {
     const unsigned open = atomicExch(&to.open_blocks[right], 0), left = to.open.count(right);
+    // One block alone takes most of the time of all.
+    constexpr float least = 0.7f;
     if (to.open_shares)
       to.open_shares[from.first_right + right] =
-          are_few(left, to.bounds.cells) ? share_of_rows(left, to.bounds.cells)
-                                         : static_cast<float>(open) / static_cast<float>(blocks);
+          are_few(left, to.bounds.cells)
+              ? share_of_rows(left, to.bounds.cells)
+              : fmaxf(static_cast<float>(open) / static_cast<float>(blocks), least);
   }
   settle_right<T::threads(), planes>(from.problem, from.minimum, from, right, from.first_right, to);
 }
