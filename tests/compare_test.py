@@ -196,7 +196,8 @@ class Images(unittest.TestCase):
         """Benchmarks read them, and what is on them is found at poses near the last one."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, FOLDER / 'images.py', folder], check=True)
-            self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), sorted([*images.CONTENTS, 'colors']))
+            self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()),
+                             sorted([*images.CONTENTS, 'colors']))
             done = subprocess.run([WINDOW_BENCH, '--backend=cpu', '--seconds=0', '--windows=1', '--max-peaks=1',
                                    f'--frame={folder}/photographs.pgm', '--poses'],
                                   check=True, text=True, stdout=subprocess.PIPE)
