@@ -6,8 +6,8 @@
 namespace xcorr {
 
 bool LeadChoice::next(std::span<float> open_shares, int searched) {
-  // Of one template the lead takes two thirds as long as all planes do, of many half.
-  constexpr float most_open = 0.3F, unknown = -1;
+  // The lead's products and bounds take about half as long as those of all planes.
+  constexpr float most_open = 0.5F, unknown = -1;
   if (without_ > 0) {
     if (--without_ > 0) return false;
     std::ranges::fill(open_shares, unknown);

@@ -16,11 +16,11 @@ TEST(LeadChoice, AsLongAsItLeavesLittleOpen) {
   LeadChoice choice;
   std::vector<float> shares{0, 0, 0};
   EXPECT_TRUE(choice.next(shares, 3));
-  shares = {0.1F, 0.5F, 0.2F};
+  shares = {0.1F, 0.9F, 0.2F};
   EXPECT_TRUE(choice.next(shares, 3));
   shares = {-1, 0.2F, -1};  // others are not searched
   EXPECT_TRUE(choice.next(shares, 1));
-  shares = {-1, 0.4F, -1};
+  shares = {-1, 0.6F, -1};
   EXPECT_FALSE(choice.next(shares, 1));
 }
 
@@ -33,7 +33,7 @@ int pause(LeadChoice& choice, std::vector<float>& shares) {
 
 TEST(LeadChoice, TriesAgainLaterAndLater) {
   LeadChoice choice;
-  std::vector<float> shares{0.4F, 0.3F, 0.3F};
+  std::vector<float> shares{0.9F, 0.6F, 0.3F};
   for (const int frames : {15, 30, 60, 120, 240, 240}) {
     EXPECT_EQ(pause(choice, shares), frames);
     EXPECT_FALSE(choice.next(shares, 3)) << "its outcome is not known yet";
