@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first pass of tensor_bank_wgmma.cu in colour, see part_bounds.cuh: the parts are the places
-// of warps, which have the products of the lead plane with many templates at once.
+// What precedes the products of all planes in tensor_bank_wgmma.cu, see part_bounds.cuh: the parts
+// are the places of warps, which have the products of the lead plane with many templates at once;
+// then the windows that promise most are scored, and the parts listed that may hold a better one.
 #pragma once
 
 #include "cuda/match/bank_bounds.cuh"
@@ -45,7 +46,8 @@ struct LeadShares {
   }
 };
 
-/// As bound_of() without them, which is reached where b is a s^2 / (a s^2 + 1 - a).
+/// As above, where the window's share b is known to lie between these; the bound above is reached
+/// where b is a s^2 / (a s^2 + 1 - a).
 __device__ inline float bound_of(float rest, float of_lead, const LeadShares& shares) {
   const float own = own_share(rest, of_lead), both = own + rest;
   if (!(both > 0)) return 0;
@@ -53,6 +55,7 @@ __device__ inline float bound_of(float rest, float of_lead, const LeadShares& sh
               score = sqrtf(own * share) + sqrtf(rest * (1 - share + 2e-7f));
   return 1.0001f * score * score;
 }
+
 constexpr int shares_threads = 256;
 
 /// Of each warp's windows. A warp for each.

@@ -39,12 +39,14 @@ __device__ inline float rest_of_right(const stage::Search::Problem& problem,
   return all > 0 ? fminf(1 - static_cast<float>(lead / all) + 1e-6f, 1) : 0;
 }
 
-/// The greatest square of a score over all planes, where the lead's has that one: if shares a of
-/// the template's and b of the window's variance are the lead's, at most sqrt(a b) s + sqrt((1 - a)
-/// (1 - b)), whose square is at most a s^2 + 1 - a, whatever b.
+/// The lead's share of a template's variance, a little more, times the square of a score in it.
 __device__ inline float own_share(float rest, float of_lead) {
   return fminf(1 - rest + 2e-6f, 1) * fminf(of_lead, 1);
 }
+
+/// The greatest square of a score over all planes, where the lead's has that one: if shares a of
+/// the template's and b of the window's variance are the lead's, at most sqrt(a b) s + sqrt((1 - a)
+/// (1 - b)), whose square is at most a s^2 + 1 - a, whatever b.
 __device__ inline float bound_of(float rest, float of_lead) {
   return 1.0001f * (own_share(rest, of_lead) + rest);
 }
@@ -53,6 +55,7 @@ __device__ inline float bound_of(float rest, float of_lead) {
 struct OpenParts {
   int* parts;
   unsigned* counts;
+
   __device__ unsigned count(int group) const {
     return *static_cast<const volatile unsigned*>(&counts[group]);
   }
