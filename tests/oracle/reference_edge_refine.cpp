@@ -89,9 +89,8 @@ PoseRefinement refined(const stage::EdgeRefine::Problem& p, const stage::EdgeRef
       if (!distance) continue;
       ++found;
       const double share = *distance / none, weight = std::pow(std::max(0.0, 1 - share * share), 2);
-      const double radius = p.radius * pose.scale;
-      const double row[] = {normal.x, normal.y, (normal.x * y - normal.y * x) / radius,
-                            (normal.x * x + normal.y * y) / radius, *distance};
+      const double row[] = {normal.x, normal.y, (normal.x * y - normal.y * x) / unit,
+                            (normal.x * x + normal.y * y) / unit, *distance};
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 5; ++j) matrix[i][j] += weight * row[i] * row[j];
     }

@@ -27,11 +27,11 @@ struct Images {
 template <class T>
 std::uint8_t weight_of(const WarpedTemplate<T>& from, const WarpMap& map, int x, int y) {
   const int samples = 1 << map.log2_samples;
+  const WarpedPlaces places(from, map);
   double sum = 0;
-  for (int j = 0; j < samples; ++j)
-    for (int i = 0; i < samples; ++i) {
-      const WarpedRow row(from, map, y * samples + j);
-      const WarpedPlace u = row.u_at(x * samples + i), v = row.v_at(x * samples + i);
+  for (int j = y * samples; j < (y + 1) * samples; ++j)
+    for (int i = x * samples; i < (x + 1) * samples; ++i) {
+      const WarpedPlace u = places.u.at(i, j), v = places.v.at(i, j);
       for (int k = 0; k < 4; ++k) {
         const int column = u.whole + k % 2, line = v.whole + k / 2;
         const double share =

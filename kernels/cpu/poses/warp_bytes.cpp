@@ -98,6 +98,7 @@ class Warping {
   explicit Warping(const Job& job)
       : job_(job),
         rimmed_(*job.from),
+        places_(*job.from, *job.map),
         samples_(1 << job.map->log2_samples),
         lanes_(static_cast<int>(hn::Lanes(D()))) {}
 
@@ -130,26 +131,22 @@ class Warping {
   HWY_INLINE V pixels_at(int x, int y, Lanes& counts) const {
     const WarpMap& map = *job_.map;
     V sum = hn::Zero(D());
-    for (int j = 0; j < samples_; ++j) {
-      const WarpedRow row(*job_.from, map, y * samples_ + j);
-      for (int i = 0; i < samples_ && !hn::AllFalse(D(), counts); ++i) {
-        const std::int64_t sample = std::int64_t{x} * samples_ + i;
-        const V u = places(row.u + row.by_u * sample, row.by_u * samples_),
-                v = places(row.v + row.by_v * sample, row.by_v * samples_);
+    for (int j = y * samples_; j < (y + 1) * samples_; ++j)
+      for (int i = x * samples_; i < (x + 1) * samples_ && !hn::AllFalse(D(), counts); ++i) {
+        const V u = places(places_.u, i, j), v = places(places_.v, i, j);
         sum = hn::Add(sum, values(u, v, counts));
       }
-    }
     const int shift = 8 + 2 * map.log2_samples;
     const V mean = hn::ShiftRightSame(hn::Add(sum, hn::Set(D(), 1 << (shift - 1))), shift);
     const V pixel = hn::Min(hn::Max(mean, hn::Zero(D())), hn::Set(D(), 255));
     return hn::IfThenElseZero(counts, pixel);
   }
 
-  /// The places, in 128ths of pixels, of as many samples as there are lanes. As WarpedPlace has
-  /// them: what is beyond 32 bits is the first one's alone.
-  /// \param first  where the first one is, \param step  how far the next is, 2^-24 pixels
-  static HWY_INLINE V places(std::int64_t first, std::int32_t step) {
-    const std::int64_t rounded = first + (1 << 16);
+  /// The places, in 128ths of pixels, of the sample there and of those of the next pixels, as many
+  /// as there are lanes. As WarpedPlace has them: what is beyond 32 bits is the first one's alone.
+  HWY_INLINE V places(const WarpedCoordinate& coordinate, int x, int y) const {
+    const std::int64_t rounded = coordinate.where(x, y) + WarpedPlace::half;
+    const std::int32_t step = coordinate.by_x * samples_;
     const V rest = hn::Add(hn::Mul(hn::Iota(D(), 0), hn::Set(D(), step)),
                            hn::Set(D(), static_cast<std::int32_t>(rounded & 0x1ffff)));
     return hn::Add(hn::Set(D(), static_cast<std::int32_t>(rounded >> 17)),
@@ -219,6 +216,7 @@ class Warping {
 
   const Job& job_;
   Rimmed rimmed_;
+  WarpedPlaces places_;
   int samples_, lanes_;
 };
 

@@ -24,12 +24,12 @@ WarpedTemplateSums warped(const WarpedTemplate<T>& from, const WarpMap& map, std
                           T* image, std::uint8_t* mask) {
   std::int64_t counted = 0;
   SumOf<T> sum = 0, squares = 0;
+  const WarpedPlaces places(from, map);
   for (int y = 0; y < map.height; ++y) {
-    const WarpedRow row(from, map, y);
     for (int x = 0; x < map.width; ++x) {
       const WarpedPixel<T> pixel(
-          from, map, row, x, y, [](int f) -> const CubicWeights& { return weights[f]; },
-          ReadEach());
+          from, map.log2_samples, places.u, places.v, x, y,
+          [](int f) -> const CubicWeights& { return weights[f]; }, ReadEach());
       const std::int64_t at = y * pitch + x;
       image[at] = pixel.value;
       mask[at] = pixel.counts;

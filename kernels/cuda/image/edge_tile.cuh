@@ -25,12 +25,15 @@ class EdgeTile {
 
   /// Calls put(x, y, edge) for each place of the tile, by the thread whose place it is. Ends with
   /// all threads there.
-  /// \param pixel_at  the pixel of a plane at (x, y) of those that are read, each once
-  template <int planes, class PixelAt, class Put>
-  __device__ void make(const EdgeRule& rule, PixelAt pixel_at, Put put) {
+  /// \param read  read(plane, bring) calls bring(at), where at(x, y) is the plane's pixel there of
+  ///               those that are read, or, unless turned, pixels 4 x to 4 x + 3 in a word; each
+  ///               once
+  /// \param counts  whether the tile's place (x, y) may have an edge
+  template <int planes, class Read, class Counts, class Put>
+  __device__ void make(const EdgeRule& rule, Read read, Counts counts, Put put) {
     XCORR_ROLL
     for (int plane = 0; plane < planes; ++plane) {
-      bring([&](int x, int y) { return pixel_at(plane, x, y); });
+      read(plane, [this](auto pixel_at) { bring(pixel_at); });
       __syncthreads();
       add_up_columns();
       __syncthreads();
@@ -39,12 +42,13 @@ class EdgeTile {
     __syncthreads();
     mark_ridges(rule);
     __syncthreads();
-    find_edges(rule, put);
+    find_edges(rule, counts, put);
     __syncthreads();
   }
 
  private:
   using u8 = std::uint8_t;
+  using u16 = std::uint16_t;
   using u32 = std::uint32_t;
 
   /// Pixels of a word, and of one of their sums.
@@ -54,6 +58,8 @@ class EdgeTile {
   static constexpr int gradient_columns = wide + 2 * margin, gradient_rows = high + 2 * margin;
   static constexpr int ridge_columns = wide + 2 * reach, ridge_rows = high + 2 * reach;
   static_assert(wide % of_word == 0 && margin == 2 && reach == 1 && gradient_radius == 2);
+  /// Of a row of ridges: then those of a pair of places are a word.
+  static constexpr int first_ridge = 1;
 
   /// Of both halves of a word, so that slopes and gradients are positive: a gradient adds up 16
   /// slopes.
@@ -73,13 +79,8 @@ class EdgeTile {
                 [&](int x, int y) { bytes[y * columns + x] = at(x, y); });
     } else {
       constexpr int words = columns / of_word;
-      for (int i = threadIdx.x; i < rows * words; i += threads) {
-        const int x = i % words, y = i / words;
-        u32 word = 0;
-#pragma unroll
-        for (int k = 0; k < of_word; ++k) word |= u32{at(of_word * x + k, y)} << 8 * k;
-        pixels_[y][x] = word;
-      }
+      for (int i = threadIdx.x; i < rows * words; i += threads)
+        pixels_[i / words][i % words] = at(i % words, i / words);
     }
   }
 
@@ -139,23 +140,34 @@ class EdgeTile {
 #pragma unroll
       for (int k = 0; k < of_sum; ++k) {
         const u32 gradient = gradients_[y + 1][x + k + 1];
-        ridges_[y][x + k] = is_ridge(across(gradient), down(gradient), rule,
-                                     [&](int dx, int dy) { return squares[1 + dy][k + 1 + dx]; });
+        ridges_[y][first_ridge + x + k] =
+            is_ridge(across(gradient), down(gradient), rule,
+                     [&](int dx, int dy) { return squares[1 + dy][k + 1 + dx]; });
       }
     }
   }
 
-  template <class Put>
-  __device__ void find_edges(const EdgeRule& rule, Put put) {
+  template <class Counts, class Put>
+  __device__ void find_edges(const EdgeRule& rule, Counts counts, Put put) {
     constexpr int pairs = wide / of_sum;
     for (int i = threadIdx.x; i < high * pairs; i += threads) {
       const int x = of_sum * (i % pairs), y = i / pairs;
+      // Ridges of a pair in a word: of the place and beside it, above and below.
+      const auto pair = [&](int dx, int dy) -> u32 {
+        return *reinterpret_cast<const u16*>(
+            &ridges_[y + reach + dy][first_ridge + reach + x + dx]);
+      };
+      const u32 here = pair(0, 0);
+      const u32 near = here | here >> 8 | here << 8 | pair(-2, 0) >> 8 | pair(2, 0) << 8 |
+                       pair(0, -1) | pair(0, 1);
 #pragma unroll
       for (int k = 0; k < of_sum; ++k) {
-        const bool near_ridge = is_near_ridge(
-            [&](int dx, int dy) { return ridges_[y + reach + dy][x + k + reach + dx]; });
-        const u32 gradient = gradients_[y + margin][x + k + margin];
-        put(x + k, y, edge_of(across(gradient), down(gradient), near_ridge, rule));
+        Edge edge{no_edge, no_edge};
+        if (counts(x + k, y)) {
+          const u32 gradient = gradients_[y + margin][x + k + margin];
+          edge = edge_of(across(gradient), down(gradient), near >> 8 * k & 1, rule);
+        }
+        put(x + k, y, edge);
       }
     }
   }
@@ -164,7 +176,7 @@ class EdgeTile {
   u32 smooth_[gradient_rows][columns / of_sum], slope_[gradient_rows][columns / of_sum];
   u32 gradients_[gradient_rows][gradient_columns];  ///< across in the lower half, down
   std::int32_t squares_[gradient_rows][gradient_columns];
-  bool ridges_[ridge_rows][ridge_columns];
+  alignas(u16) bool ridges_[ridge_rows][first_ridge + ridge_columns + 1];
 };
 
 }  // namespace xcorr::cuda

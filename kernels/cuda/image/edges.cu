@@ -2,6 +2,7 @@
 //
 // Edges on the GPU, a block a tile.
 #include "cuda/common/resident.cuh"
+#include "cuda/common/row_words.cuh"
 #include "cuda/image/edge_tile.cuh"
 
 namespace xcorr::cuda {
@@ -17,15 +18,31 @@ template <int planes>
 __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* image,
                           const std::uint8_t* mask, std::uint8_t* edges, int left, int top) {
   __shared__ Tile tile;
-  const auto pixel_at = [&](int plane, int x, int y) {
-    const int u = clamped(p.region.x + left + x - edge_radius, p.size.width);
-    const int v = clamped(p.region.y + top + y - edge_radius, p.size.height);
-    return image[plane * p.plane + v * p.pitch + u];
+  // Of what is read, in the image.
+  const int first_x = p.region.x + left - edge_radius, first_y = p.region.y + top - edge_radius;
+  const bool whole = first_x >= 0 && first_y >= 0 && first_x + Tile::columns <= p.size.width &&
+                     first_y + Tile::rows <= p.size.height;
+  const auto read = [&](int plane, auto bring) {
+    const std::uint8_t* const pixels = image + plane * p.plane;
+    const bool in_words = whole && p.pitch % 4 == 0 && skew_of(pixels + first_x) == 0;
+    bring([&](int x, int y) {
+      const int u = first_x + 4 * x, v = first_y + y;
+      if (in_words) return *reinterpret_cast<const std::uint32_t*>(pixels + v * p.pitch + u);
+      const std::uint8_t* const row = pixels + clamped(v, p.size.height) * p.pitch;
+      std::uint32_t word = 0;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) word |= std::uint32_t{row[clamped(u + k, p.size.width)]} << 8 * k;
+      return word;
+    });
   };
-  tile.make<planes>(p.rule, pixel_at, [&](int column, int row, Edge edge) {
+  const auto inside = [&](int x, int y) { return x < p.region.width && y < p.region.height; };
+  const auto counts = [&](int column, int row) {
     const int x = left + column, y = top + row;
-    if (x >= p.region.width || y >= p.region.height) return;
-    if (mask && !mask[std::int64_t{y} * p.region.width + x]) edge = {no_edge, no_edge};
+    return !mask || (inside(x, y) && mask[std::int64_t{y} * p.region.width + x]);
+  };
+  tile.make<planes>(p.rule, read, counts, [&](int column, int row, Edge edge) {
+    const int x = left + column, y = top + row;
+    if (!inside(x, y)) return;
     std::uint8_t* const to = edges + y * p.edge_pitch + x;
     *to = edge.x;
     to[p.edge_plane] = edge.y;

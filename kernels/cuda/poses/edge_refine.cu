@@ -54,8 +54,8 @@ __device__ void make_rows(const stage::EdgeRefine::Problem& p, const std::uint8_
     XCORR_ROLL
     for (int plane = 0; plane < p.planes; ++plane) {
       int smooths[taps] = {}, slopes[taps] = {};  // of the last rows
-#pragma unroll 4
-      for (int j = 0; j < rows + taps - 1; ++j) {
+#pragma unroll
+      for (int j = 0; j < strip + taps - 1; ++j) {  // all are read at once
         const std::uint8_t* const row =
             frame + plane * p.plane +
             inside(part.y + first + top + j - gradient_radius, p.frame.height) * p.pitch;
@@ -67,7 +67,7 @@ __device__ void make_rows(const stage::EdgeRefine::Problem& p, const std::uint8_
         const auto pixel = [&](int u) -> int { return row[columns[u]]; };
         smooths[taps - 1] = edge_smooth(pixel);
         slopes[taps - 1] = edge_slope(pixel);
-        if (j < taps - 1) continue;
+        if (j < taps - 1 || j - (taps - 1) >= rows) continue;
         PackedGradient& made = to[(first + top + j - (taps - 1)) * part.width + x];
         LongestGradient longest;
         if (plane > 0) longest.take(made.x, made.y);

@@ -19,6 +19,7 @@ struct Own {
   typename Rescoring<planes>::Sums sums;
   typename Rescoring<planes>::Totals all;
   RescoredTry rescored;  ///< in registers it would leave too few
+  WarpedPlaces places;   ///< of its image's samples
 };
 
 /// How images are cut into strips.
@@ -60,26 +61,25 @@ __global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(3,
   constexpr int sum_count = OfPlanes::sum_count;
   static_assert(sum_count <= OfPlanes::threads, "a thread a sum");
   __shared__ Own<planes> own;
-  auto& [sums, all, rescored] = own;
+  auto& [sums, all, rescored, places] = own;
   wait_for_previous();
-  const int tries = p.tries(), count = *b.candidate_count * tries;
+  const int count = *b.candidate_count * p.tries();
   const int most_strips = cut.strips(count, gridDim.x);
   for (int item = blockIdx.x; item < count * most_strips; item += gridDim.x) {
     const int index = item / most_strips, strip = item % most_strips;
-    const stage::LocalRescore::Try one =
-        stage::LocalRescore::try_of(p, b, index / tries, index % tries);
-    if (!one.exists) {
-      if (strip == 0 && threadIdx.x == 0) b.found[index] = {};
-      continue;
+    if (threadIdx.x == 0) {
+      rescored = RescoredTry::of(p, b, index);
+      places = WarpedPlaces(WarpedTemplate(p.pyramid, b.pixels, b.mask, rescored.map.level),
+                            rescored.map);
+      if (!rescored.exists()) b.found[index] = {};
     }
-    if (threadIdx.x == 0) rescored = RescoredTry::of(p, b, one);
     if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
     const int height = rescored.map.height;
     const int rows = max(ceil_div(height, most_strips), min(cut.fewest_rows, cut.most_rows));
     const int strips = ceil_div(height, rows);
     if (strip < strips) {
-      OfPlanes::add(p, b, rescored, strip * rows, min(height - strip * rows, rows),
+      OfPlanes::add(p, b, rescored, places, strip * rows, min(height - strip * rows, rows),
                     dynamic_shared<std::uint8_t>(), sums);
       __syncthreads();
       u64* const of_try = totals + std::int64_t{index} * sum_count;

@@ -2,7 +2,8 @@
 //
 // Exact scores of the edges of warped templates at the places near the expected ones on the GPU: a
 // block a tile of an image, which adds its sums to those of the try; the last block computes the
-// scores.
+// scores. An edge is a number with a sign and no edge is 0, so what does not count adds nothing,
+// and both planes add up to one product a place.
 #include "cuda/common/resident.cuh"
 #include "cuda/poses/rescoring.cuh"
 #include "cuda/poses/warped_edges.cuh"
@@ -11,87 +12,123 @@ namespace xcorr::cuda {
 namespace {
 
 using u32 = std::uint32_t;
-using OfEdges = Rescoring<edge_planes>;
 
-constexpr int threads = OfEdges::threads;
-static_assert(OfEdges::sum_count <= threads);
+constexpr int threads = 320, warps_of_row = threads / 32 / rescored_across;
+static_assert(threads == 32 * rescored_across * warps_of_row);
 constexpr int blocks = 3;  ///< on a multiprocessor
 
-/// A tile is made, then compared, in the same memory.
+/// Sums of the template's numbers, and of the products with what the frame has at each place: its
+/// bytes, of which no_edge is 0.
+enum Sum : int { right_sum, right_squares, of_places, sum_count = of_places + rescored_places };
+
+/// The products of four bytes with four numbers, added to `sum`.
+__device__ int add_products(u32 bytes, u32 numbers, int sum) {
+#ifdef __CUDA_ARCH__
+  asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(bytes), "r"(numbers));
+#else
+  for (int i = 0; i < 32; i += 8)
+    sum += static_cast<std::uint8_t>(bytes >> i) * static_cast<std::int8_t>(numbers >> i);
+#endif
+  return sum;
+}
+
+/// The frame round a tile.
 template <class Tile>
-union Memory {
-  typename Tile::Whole edges;
-  std::uint8_t strip[OfEdges::bytes(Tile::side / 4, Tile::side)];
+struct FrameRows {
+  u32 words[edge_planes][(Tile::side + rescored_across - 1) * (Tile::side / 4 + 1)];
 };
 
-/// Copies a plane of a tile of that size to a strip, where its edges count, and adds their sums.
+/// Adds the sums of a tile to `sums`.
 template <class Tile>
-__device__ void fill_strip(const Tile& tile, int plane, Size size, const OfEdges::Strip& strip,
-                           u32* sums) {
-  const int pitch = 4 * strip.words;
-  u32 mine[3] = {};
-  for (int i = threadIdx.x; i < pitch * strip.rows; i += threads) {
-    const int x = i % pitch, y = i / pitch;
-    const bool counts = x < size.width && y < size.height;
-    const u32 value = counts ? tile.at(plane, x, y) : 0;
-    strip.image[i] = static_cast<std::uint8_t>(value);
-    strip.mask[i] = counts ? 0xff : 0;
-    mine[OfEdges::counted] += counts;
-    mine[OfEdges::right_sum] += value;
-    mine[OfEdges::right_squares] += value * value;
+__device__ void compare(const Tile& tile, int level, const FrameRows<Tile>& frame, int* sums) {
+  const int side = Tile::size(level).width, log2_side = __ffs(side) - 1,
+            log2_words = max(log2_side - 2, 0), words = 1 << log2_words;
+  const int warp = threadIdx.x / 32, down = warp % rescored_across;
+  int mine[of_places + rescored_across] = {};
+  for (int i = warp / rescored_across * 32 + threadIdx.x % 32;
+       i < edge_planes << (log2_side + log2_words); i += 32 * warps_of_row) {
+    const int x = i & (words - 1), y = i >> log2_words & (side - 1),
+              plane = i >> (log2_words + log2_side);
+    const u32 right = tile.numbers(plane, x, y, side);
+    const u32* const row = frame.words[plane] + (y + down) * (words + 1) + x;
+    const u32 low = row[0], high = row[1];
+    mine[right_sum] = add_products(0x01010101, right, mine[right_sum]);
+    mine[right_squares] =
+        __dp4a(static_cast<int>(right), static_cast<int>(right), mine[right_squares]);
+#pragma unroll
+    for (int k = 0; k < rescored_across; ++k)
+      mine[of_places + k] =
+          add_products(k == rescored_across - 1 ? high : __funnelshift_r(low, high, 8 * k), right,
+                       mine[of_places + k]);
   }
-  OfEdges::add_warp(mine, sums);
+  static_assert(rescored_across == 5, "the last place is a word further on");
+  for_warp_sums(mine, [&](int k, int sum) {
+    if (k >= of_places)
+      atomicAdd(&sums[k + down * rescored_across], sum);
+    else if (down == 0)
+      atomicAdd(&sums[k], sum);
+  });
 }
+
+/// The best of the places from the sums over all tiles, by all lanes of a warp.
+__device__ void find(const stage::LocalRescore::Problem& p, const RescoredTry& one,
+                     const unsigned long long* sums, RescoredPlace& found) {
+  using Int = std::int64_t;
+  const auto terms_of = [&](int place) {
+    const Int product = Int(sums[of_places + place]) - no_edge * Int(sums[right_sum]);
+    return ScoreTerms<Int>(WindowTerms<Int>{Int{one.map.width} * one.map.height, product, 0, 0,
+                                            Int(sums[right_sum]), Int(sums[right_squares])});
+  };
+  find_best(p, false, one, terms_of, found);
+}
+
+/// A block's try, which in registers would leave too few.
+struct Own {
+  RescoredTry rescored;
+  int across, own_tiles;  ///< of its image
+};
 
 /// `tiles`: of the largest image.
 template <class Tile, int sources>
 __global__ void __launch_bounds__(threads, resident_blocks(blocks, 2))
-    local_rescore_edges(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b,
-                        bool minimum, int tiles, unsigned* block_counters,
-                        unsigned long long* totals) {
+    local_rescore_edges(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b, int tiles,
+                        unsigned* block_counters, unsigned long long* totals) {
   static_assert(Tile::threads == threads);
-  __shared__ Memory<Tile> memory;
+  __shared__ typename Tile::Whole memory;
   __shared__ Tile tile;
-  __shared__ OfEdges::Sums sums;
-  __shared__ OfEdges::Totals all;
-  __shared__ RescoredTry rescored;
+  __shared__ FrameRows<Tile> frame;
+  __shared__ int sums[sum_count];
+  __shared__ unsigned long long all[sum_count];
+  __shared__ Own own;
+  auto& [rescored, across, own_tiles] = own;
   wait_for_previous();
   const WarpedEdgeSource from{p.pyramid, b.pixels, b.mask, p.edges};
-  const Size one = Tile::size(p.edges.level);
-  const int tries = p.tries(), count = *b.candidate_count * tries;
-  for (int item = blockIdx.x; item < count * tiles; item += gridDim.x) {
+  const int level = p.edges.level, items = *b.candidate_count * p.tries() * tiles;
+  for (int item = blockIdx.x; item < items; item += gridDim.x) {
     const int index = item / tiles, number = item % tiles;
-    const stage::LocalRescore::Try tried =
-        stage::LocalRescore::try_of(p, b, index / tries, index % tries);
-    if (!tried.exists) {
-      if (number == 0 && threadIdx.x == 0) b.found[index] = {};
-      continue;
+    if (threadIdx.x == 0) {
+      rescored = RescoredTry::of(p, b, index);
+      const Size image = Tile::tiles({rescored.map.width, rescored.map.height}, level);
+      across = image.width;
+      own_tiles = image.width * image.height;
+      if (!rescored.exists()) b.found[index] = {};
     }
-    if (threadIdx.x == 0) rescored = RescoredTry::of(p, b, tried);
-    if (threadIdx.x < OfEdges::sum_count) sums[threadIdx.x] = 0;
+    if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
-    const Size image{rescored.map.width, rescored.map.height},
-        own = Tile::tiles(image, p.edges.level);
-    if (number < own.width * own.height) {
-      const int column = number % own.width, row = number / own.width;
-      const int left = column * one.width, top = row * one.height;
-      const Size size{min(one.width, image.width - left), min(one.height, image.height - top)};
-      tile.template make<sources>(from, rescored.map, column, row, memory.edges);
-      const auto strip = OfEdges::Strip::in(memory.strip, (size.width + 3) / 4, size.height);
+    if (number < own_tiles) {
+      const int column = number % across, row = number / across;
+      const int side = Tile::size(level).width;
       XCORR_ROLL
-      for (int plane = 0; plane < edge_planes; ++plane) {
-        u32* const of_plane = sums + plane * OfEdges::of_plane;
-        fill_strip(tile, plane, size, strip, of_plane);
-        OfEdges::load_frame(p, b.frame + plane * p.plane, rescored.left + left, rescored.top + top,
-                            strip);
-        __syncthreads();
-        OfEdges::compare(strip, of_plane);
-        __syncthreads();
-      }
-      unsigned long long* const of_try = totals + std::int64_t{index} * OfEdges::sum_count;
-      if (add_up(sums, of_try, &block_counters[index], own.width * own.height, all) &&
-          threadIdx.x < 32)
-        OfEdges::find(p, minimum, rescored, all, b.found[index]);
+      for (int plane = 0; plane < edge_planes; ++plane)
+        load_rescored(p, b.frame + plane * p.plane, rescored.left + column * side,
+                      rescored.top + row * side, ceil_div(side, 4) + 1, side + rescored_across - 1,
+                      frame.words[plane]);
+      tile.template make<sources>(from, rescored.map, column, row, memory);
+      compare(tile, level, frame, sums);
+      __syncthreads();
+      unsigned long long* const of_try = totals + std::int64_t{index} * sum_count;
+      if (add_up(sums, of_try, &block_counters[index], own_tiles, all) && threadIdx.x < 32)
+        find(p, rescored, all, b.found[index]);
     }
     __syncthreads();  // the next tile overwrites what is shared
   }
@@ -109,7 +146,7 @@ Status launch_by(const stage::LocalRescore::Problem& p, const Device& device,
   const auto kernel =
       p.edges.sources == 1 ? local_rescore_edges<Tile, 1> : local_rescore_edges<Tile, color_planes>;
   return enqueue_early(device, "local_rescore_edges", kernel, dim3(grid_extent(items_of<Tile>(p))),
-                       dim3(threads), 0, b.stream, p, b, info(p.method).minimum,
+                       dim3(threads), 0, b.stream, p, b,
                        static_cast<int>(Tile::tiles(p.most, p.edges.level).area()),
                        totals.block_counters(), totals.totals());
 }
@@ -125,7 +162,7 @@ Status launch(const stage::LocalRescore::Problem& p, const Device& device,
 }
 
 bool supports(const stage::LocalRescore::Problem& p, const Device&) {
-  return p.edges.made && p.planes == edge_planes &&
+  return p.edges.made && p.planes == edge_planes && p.method == Method::orientation &&
          (p.edges.sources == 1 || p.edges.sources == color_planes);
 }
 

@@ -63,10 +63,11 @@ struct Strip {
 template <bool weighted, class T>
 __device__ void make_image(const WarpedTemplate<T>& from, const WarpMap& map, int first_row,
                            const Strip<T>& strip, Sums<T>& sums) {
+  const WarpedPlaces places(from, map);
   for (int i = threadIdx.x; i < strip.rows * strip.width; i += threads) {
     const int y = i / strip.width, x = i - y * strip.width;
     const WarpedPixel<T> pixel(
-        from, map, {from, map, first_row + y}, x, first_row + y,
+        from, map.log2_samples, places.u, places.v, x, first_row + y,
         [](int f) { return CubicWeights(f); }, ReadEach());
     int times = pixel.counts;
     if (weighted && times) times = warped_weight(from, map, x, first_row + y);

@@ -13,22 +13,30 @@ namespace {
 
 using second_look::threads;
 
+template <class In>
+__device__ WarpedTemplate<In> template_of(const stage::PoseConfirm::Problem& p,
+                                          const stage::PoseConfirm::Buffers& b,
+                                          const ConfirmedPart& part, int plane) {
+  return {p.pyramid,    row_of<In>(b.pixels, 0, 0) + plane * p.pyramid.area(),
+          b.mask,       part.map.level,
+          part.shift_u, part.shift_v};
+}
+
 /// A part of the frame, and the template as it is turned there.
 template <class In>
 struct Pair {
   const stage::PoseConfirm::Problem& p;
   const stage::PoseConfirm::Buffers& b;
   const ConfirmedPart& part;
+  const WarpedPlaces& places;
   int planes;
   Size size;
 
   template <class Visit>
   __device__ void at(int plane, int x, int y, Visit visit) const {
-    const WarpedTemplate from(p.pyramid, row_of<In>(b.pixels, 0, 0) + plane * p.pyramid.area(),
-                              b.mask, part.map.level, part.shift_u, part.shift_v);
     const WarpedPixel<In> pixel(
-        from, part.map, {from, part.map, y}, x, y, [](int f) { return CubicWeights(f); },
-        ReadEach());
+        template_of<In>(p, b, part, plane), part.map.log2_samples, places.u, places.v, x, y,
+        [](int f) { return CubicWeights(f); }, ReadEach());
     if (!pixel.counts) return;
     const In* const row = row_of<In>(b.frame + plane * p.plane, p.pitch, part.top + y);
     visit(static_cast<double>(row[part.left + x]), static_cast<double>(pixel.value));
@@ -36,18 +44,22 @@ struct Pair {
 };
 
 template <class In>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1)
     confirm_poses(stage::PoseConfirm::Problem p, stage::PoseConfirm::Buffers b) {
   __shared__ ConfirmedPart part;
+  __shared__ WarpedPlaces places;
   const int count = *b.candidate_count * stage::PoseConfirm::poses;
   for (int i = blockIdx.x; i < count; i += gridDim.x) {
     const stage::PoseConfirm::Look look = stage::PoseConfirm::look_of(p, b, i);
     double worst = 0;
     if (look.exists) {
-      if (threadIdx.x == 0) part = ConfirmedPart(p.pyramid, p.frame, look.pose);
+      if (threadIdx.x == 0) {
+        part = ConfirmedPart(p.pyramid, p.frame, look.pose);
+        places = WarpedPlaces(template_of<In>(p, b, part, 0), part.map);
+      }
       __syncthreads();
-      worst = second_look::worst_square(Pair<In>{p, b, part, p.planes, part.size()}, p.method,
-                                        look.inverted);
+      worst = second_look::worst_square(Pair<In>{p, b, part, places, p.planes, part.size()},
+                                        p.method, look.inverted);
     }
     if (threadIdx.x == 0) b.differences[i] = static_cast<float>(sqrt(worst));
   }

@@ -7,29 +7,83 @@
 #pragma once
 
 #include "cuda/common/last_block.cuh"
-#include "cuda/common/row_words.cuh"
 #include "cuda/common/tiles.cuh"
 #include "cuda/common/warp.cuh"
+#include "cuda/poses/warped_part.cuh"
 #include "stages/match/score.hpp"
 #include "stages/poses/local_rescore.hpp"
 
 namespace xcorr::cuda {
 
-/// A try whose image is compared.
+/// The places of a try: so many across and down.
+inline constexpr int rescored_across = 2 * stage::LocalRescore::reach + 1,
+                     rescored_places = rescored_across * rescored_across;
+
+/// A try whose image is compared; of none where the grid has no such pose.
 struct RescoredTry {
   PoseIndex pose;
   WarpMap map;
   int left, top;  ///< of the first place
 
+  /// `index`: of all tries of all candidates.
   __device__ static RescoredTry of(const stage::LocalRescore::Problem& p,
-                                   const stage::LocalRescore::Buffers& b,
-                                   const stage::LocalRescore::Try& one) {
+                                   const stage::LocalRescore::Buffers& b, int index) {
+    const int tries = p.tries();
+    const auto one = stage::LocalRescore::try_of(p, b, index / tries, index % tries);
+    if (!one.exists) return {};
     const WarpMap map = stage::LocalRescore::map_of(p, b, one);
     const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
     return {one.pose, map, expected.left() - stage::LocalRescore::reach,
             expected.top() - stage::LocalRescore::reach};
   }
+  __device__ bool exists() const { return map.height > 0; }
 };
+
+/// Words of the frame's rows from (left, top) on, one after the other; 0 outside. By all threads.
+__device__ inline void load_rescored(const stage::LocalRescore::Problem& p,
+                                     const std::uint8_t* frame, int left, int top, int words,
+                                     int rows, std::uint32_t* to) {
+  for (int i = threadIdx.x; i < words * rows; i += blockDim.x) {
+    const int row = i / words, x = left + 4 * (i - row * words), y = top + row;
+    const int width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
+    std::uint32_t word[1];
+    load_words(frame + y * p.pitch, x, width, word);
+    to[i] = word[0];
+  }
+}
+
+/// The best of the places, by all lanes of a warp; written by one of them.
+/// \param terms_of  the ScoreTerms of a place
+template <class TermsOf>
+__device__ void find_best(const stage::LocalRescore::Problem& p, bool minimum,
+                          const RescoredTry& one, TermsOf terms_of, RescoredPlace& found) {
+  const int lane = threadIdx.x % 32, place = lane < rescored_places ? lane : 0;
+  const int x = one.left + place % rescored_across, y = one.top + place / rescored_across;
+  const auto terms = terms_of(place);
+  const bool inside = lane < rescored_places && terms.n > 0 && x >= 0 && y >= 0 &&
+                      x <= p.frame.width - one.map.width && y <= p.frame.height - one.map.height &&
+                      p.admits(terms.n, terms.left_variance);
+  const double own = score(p.method, terms);
+  double best = own;
+  int best_place = inside ? place : rescored_places;
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const double other = __shfl_xor_sync(~0u, best, step);
+    const int other_place = __shfl_xor_sync(~0u, best_place, step);
+    if (other_place == rescored_places) continue;
+    // Of equal scores the first place wins.
+    const bool wins = best_place == rescored_places || p.better(minimum, other, best) ||
+                      (!p.better(minimum, best, other) && other_place < best_place);
+    if (!wins) continue;
+    best = other;
+    best_place = other_place;
+  }
+  if (best_place == rescored_places) {
+    if (lane == 0) found = {};
+  } else if (lane == best_place) {
+    found = {own, 2 * x + one.map.width - 1, 2 * y + one.map.height - 1, one.pose, 1, 0};
+  }
+}
 
 template <int planes>
 class Rescoring {
@@ -37,7 +91,7 @@ class Rescoring {
   static constexpr int warps_of_row = 2;  ///< that share a row of places
 
  public:
-  static constexpr int across = 2 * stage::LocalRescore::reach + 1, places = across * across;
+  static constexpr int across = rescored_across, places = rescored_places;
   static constexpr int warps = across * warps_of_row, threads = 32 * warps;
 
   /// The sums of a plane of an image and of its windows, as indices.
@@ -67,23 +121,6 @@ class Rescoring {
   template <int count>
   __device__ static void add_warp(u32 (&mine)[count], u32* sums) {
     for_warp_sums(mine, [&](int k, u32 sum) { atomicAdd(&sums[k], sum); });
-  }
-
-  /// The frame round a strip whose first pixel is at (left, top) at the first place; 0 outside. By
-  /// `threads` threads.
-  __device__ static void load_frame(const stage::LocalRescore::Problem& p,
-                                    const std::uint8_t* frame, int left, int top,
-                                    const Strip& strip) {
-    u32* const to = reinterpret_cast<u32*>(strip.frame);
-    const int words = strip.words + 1;
-    for (int row = threadIdx.x / 32; row < strip.rows + across - 1; row += warps) {
-      const int y = top + row, width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
-      for (int i = threadIdx.x % 32; i < words; i += 32) {
-        u32 word[1];
-        load_words(frame + y * p.pitch, left + 4 * i, width, word);
-        to[row * words + i] = word[0];
-      }
-    }
   }
 
   /// Adds a plane's sums over windows, by as many: a warp's share of the rows at one row of places.
@@ -123,15 +160,17 @@ class Rescoring {
   /// \param memory  of bytes()
   __device__ static void add(const stage::LocalRescore::Problem& p,
                              const stage::LocalRescore::Buffers& b, const RescoredTry& one,
-                             int first_row, int rows, std::uint8_t* memory, Sums& sums) {
+                             const WarpedPlaces& places, int first_row, int rows,
+                             std::uint8_t* memory, Sums& sums) {
     const Strip strip = Strip::in(memory, (one.map.width + 3) / 4, rows);
     XCORR_ROLL
     for (int plane = 0; plane < planes; ++plane) {
       if (plane > 0) __syncthreads();  // all have read the plane before
       u32* const own = sums + plane * of_plane;
       make_image({p.pyramid, b.pixels + plane * p.pyramid.area(), b.mask, one.map.level}, one.map,
-                 first_row, strip, own);
-      load_frame(p, b.frame + plane * p.plane, one.left, one.top + first_row, strip);
+                 places, first_row, strip, own);
+      load_rescored(p, b.frame + plane * p.plane, one.left, one.top + first_row, strip.words + 1,
+                    rows + across - 1, reinterpret_cast<u32*>(strip.frame));
       __syncthreads();
       compare(strip, own);
     }
@@ -140,76 +179,53 @@ class Rescoring {
   /// The best of the places, by all lanes of a warp; written by one of them.
   __device__ static void find(const stage::LocalRescore::Problem& p, bool minimum,
                               const RescoredTry& one, const Totals& sums, RescoredPlace& found) {
-    const int lane = threadIdx.x % 32, place = lane < places ? lane : 0;
-    const int x = one.left + place % across, y = one.top + place / across;
     using Int = std::int64_t;
-    const auto terms_of = [&](int plane) {
+    const auto terms_of = [&](int plane, int place) {
       const auto* own = &sums[plane * of_plane];
       const auto* window = &own[of_places + 3 * place];
       return score_terms(
           p.method, WindowTerms<Int>{Int(own[counted]), Int(window[0]), Int(window[1]),
                                      Int(window[2]), Int(own[right_sum]), Int(own[right_squares])});
     };
-    ScoreTerms<Int> terms = terms_of(0);
-    for (int plane = 1; plane < planes; ++plane) terms += terms_of(plane);
-    const bool inside =
-        lane < places && terms.n > 0 && x >= 0 && y >= 0 && x <= p.frame.width - one.map.width &&
-        y <= p.frame.height - one.map.height && p.admits(terms.n, terms.left_variance);
-    const double own = score(p.method, terms);
-    double best = own;
-    int best_place = inside ? place : places;
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
-      const double other = __shfl_xor_sync(~0u, best, step);
-      const int other_place = __shfl_xor_sync(~0u, best_place, step);
-      if (other_place == places) continue;
-      // Of equal scores the first place wins.
-      const bool wins = best_place == places || p.better(minimum, other, best) ||
-                        (!p.better(minimum, best, other) && other_place < best_place);
-      if (!wins) continue;
-      best = other;
-      best_place = other_place;
-    }
-    if (best_place == places) {
-      if (lane == 0) found = {};
-    } else if (lane == best_place) {
-      found = {own, 2 * x + one.map.width - 1, 2 * y + one.map.height - 1, one.pose, 1, 0};
-    }
+    find_best(
+        p, minimum, one,
+        [&](int place) {
+          ScoreTerms<Int> terms = terms_of(0, place);
+          for (int plane = 1; plane < planes; ++plane) terms += terms_of(plane, place);
+          return terms;
+        },
+        found);
   }
 
  private:
   __device__ static void make_image(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
-                                    int first_row, const Strip& strip, u32* sums) {
+                                    const WarpedPlaces& places, int first_row, const Strip& strip,
+                                    u32* sums) {
     const int pitch = 4 * strip.words;
     u32 mine[3] = {};
-    for_tiles({pitch, strip.rows}, threadIdx.x / 32, warps, [&](int x, int row) {
-      std::uint8_t value = 0;
-      bool counts = false;
-      if (const int y = first_row + row; x < map.width) {
-        const WarpedPixel pixel(
-            from, map, {from, map, y}, x, y, [](int fraction) { return CubicWeights(fraction); },
-            ReadWords());
-        value = pixel.value;
-        counts = pixel.counts;
-      }
-      strip.image[row * pitch + x] = value;
-      strip.mask[row * pitch + x] = counts ? 0xff : 0;
-      mine[counted] += counts;
-      mine[right_sum] += value;
-      mine[right_squares] += u32{value} * value;
+    const Size size{pitch, strip.rows};
+    for_warped_part(from, map, places, 0, first_row, size, [&](auto pixel_at) {
+      for_tiles(size, threadIdx.x / 32, warps, [&](int x, int y) {
+        const WarpedPixel<std::uint8_t> pixel = pixel_at(x, y);
+        strip.image[y * pitch + x] = pixel.value;
+        strip.mask[y * pitch + x] = pixel.counts ? 0xff : 0;
+        mine[counted] += pixel.counts;
+        mine[right_sum] += pixel.value;
+        mine[right_squares] += u32{pixel.value} * pixel.value;
+      });
     });
     add_warp(mine, sums);
   }
 };
 
-/// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
-/// and the try's are 0 again.
-template <int sum_count>
-__device__ bool add_up(const unsigned (&sums)[sum_count], unsigned long long* totals,
+/// Adds the block's sums, which may be signed, to those of the try; true in its last block, which
+/// then has them in `all`, and the try's are 0 again.
+template <class Sum, int sum_count>
+__device__ bool add_up(const Sum (&sums)[sum_count], unsigned long long* totals,
                        unsigned* block_counter, int blocks, unsigned long long (&all)[sum_count]) {
   const int k = threadIdx.x;
   if (k < sum_count) {
-    all[k] = sums[k];
+    all[k] = static_cast<unsigned long long>(std::int64_t{sums[k]});
     if (blocks > 1) atomicAdd(&totals[k], all[k]);
   }
   __syncthreads();

@@ -22,13 +22,15 @@ __global__ void __launch_bounds__(threads, 2)
     const WarpMap map = b.maps[i];
     const WarpedTemplate from(p.pyramid, static_cast<const T*>(b.pixels), b.mask, map.level,
                               p.shift_u, p.shift_v);
+    const WarpedPlaces places(from, map);
     Sum totals[3] = {};
     for_tiles(p.most, threadIdx.x / 32, warps, [&](int x, int y) {
       T value = 0;
       bool counts = false;
       if (x < map.width && y < map.height) {
-        const WarpedPixel pixel(
-            from, map, {from, map, y}, x, y, [](int f) { return CubicWeights(f); }, ReadFour<T>());
+        const WarpedPixel<T> pixel(
+            from, map.log2_samples, places.u, places.v, x, y, [](int f) { return CubicWeights(f); },
+            ReadFour<T>());
         value = pixel.value;
         counts = pixel.counts;
       }

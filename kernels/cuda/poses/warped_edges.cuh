@@ -4,10 +4,9 @@
 // edges are made, without those near what does not count, and halved, all in shared memory.
 #pragma once
 
-#include "cuda/common/row_words.cuh"
 #include "cuda/image/edge_tile.cuh"
+#include "cuda/poses/warped_part.cuh"
 #include "stages/poses/pyramid_down.hpp"
-#include "stages/poses/warp_template.hpp"
 
 namespace xcorr::cuda {
 
@@ -47,30 +46,40 @@ class WarpedEdgeTile {
   __device__ void make(const WarpedEdgeSource& from, const WarpMap& map, int column, int row,
                        Whole& memory) {
     const int level = from.edges.level;
-    const WarpMap whole = from.edges.at_full_size(map);
     const int across = level > log2_side ? 1 << (level - log2_side) : 1;  // and down
+    if (threadIdx.x == 0) {
+      whole_ = from.edges.at_full_size(map);
+      places_ =
+          WarpedPlaces(WarpedTemplate(from.pyramid, from.pixels, from.mask, whole_.level), whole_);
+    }
+    __syncthreads();
     XCORR_ROLL
     for (int part = 0; part < across * across; ++part) {
       const int x = part % across, y = part / across;
-      make_whole<sources>(from, whole, (column * across + x) * side, (row * across + y) * side,
-                          memory);
-      halve(min(level, log2_side), side);
+      make_whole<sources>(from, (column * across + x) * side, (row * across + y) * side, memory);
+      halve(min(level, log2_side), log2_side);
       if (across == 1) return;
       // What is left of a tile of full size: a pixel.
       if (threadIdx.x < edge_planes) parts_[threadIdx.x][y][x] = at(threadIdx.x, 0, 0);
       __syncthreads();
     }
+    XCORR_ROLL
     for (int i = threadIdx.x; i < edge_planes * across * across; i += threads) {
       const int plane = i / (across * across), x = i % across, y = i / across % across;
       full_[plane][y * side + x] = parts_[plane][y][x];
     }
     __syncthreads();
-    halve(level - log2_side, across);
+    halve(level - log2_side, level - log2_side);
   }
 
   /// What has been made.
-  __device__ std::uint8_t at(int plane, int x, int y) const {
-    return made_ == 0 ? full_[plane][y * side + x] : halved_[plane][y * side + x];
+  __device__ std::uint8_t at(int plane, int x, int y) const { return made(plane)[y * side + x]; }
+  /// Pixels 4 x to 4 x + 3 of a row that is so wide, as numbers with signs in a word: no_edge is 0,
+  /// and so is what lies past the image.
+  __device__ std::uint32_t numbers(int plane, int x, int y, int width) const {
+    const std::uint32_t word =
+        reinterpret_cast<const std::uint32_t*>(made(plane))[y * (side / 4) + x];
+    return (word ^ 0x01010101u * no_edge) & (width < 4 ? (1u << 8 * width) - 1 : ~0u);
   }
 
  private:
@@ -78,55 +87,65 @@ class WarpedEdgeTile {
   static_assert(most_parts <= side);
   static constexpr int reach = 2 * edge_radius;
 
+  __device__ const std::uint8_t* made(int plane) const {
+    return made_ == 0 ? full_[plane] : halved_[plane];
+  }
+
   /// Of full size, from (left, top) on.
   template <int sources>
-  __device__ void make_whole(const WarpedEdgeSource& from, const WarpMap& whole, int left, int top,
-                             Whole& memory) {
-    const auto pixel_at = [&](int plane, int x, int y) {
-      std::uint8_t value = 0;
-      bool counts = false;
-      if (const int u = left + x, v = top + y; u < whole.width && v < whole.height) {
-        const WarpedTemplate pixels(from.pyramid, from.pixels + plane * from.pyramid.area(),
-                                    from.mask, whole.level);
-        const WarpedPixel pixel(
-            pixels, whole, {pixels, whole, v}, u, v,
-            [](int fraction) { return CubicWeights(fraction); }, ReadWords());
-        value = pixel.value;
-        counts = pixel.counts;
-      }
-      counts_[y][x] = counts;
-      return value;
+  __device__ void make_whole(const WarpedEdgeSource& from, int left, int top, Whole& memory) {
+    const auto read = [&](int plane, auto bring) {
+      const WarpedTemplate pixels(from.pyramid, from.pixels + plane * from.pyramid.area(),
+                                  from.mask, whole_.level);
+      for_warped_part(pixels, whole_, places_, left, top, {Whole::columns, Whole::rows},
+                      [&](auto pixel_at) {
+                        bring([&](int x, int y) {
+                          const WarpedPixel<std::uint8_t> pixel = pixel_at(x, y);
+                          set_counts(x, y, pixel.counts);
+                          return pixel.value;
+                        });
+                      });
+      __syncthreads();
+      if (threadIdx.x < side) all_count_[threadIdx.x] = all_count_in(threadIdx.x);
     };
-    memory.template make<sources>(from.edges.rule, pixel_at, [&](int x, int y, Edge edge) {
-      full_[0][y * side + x] = edge.x;
-      full_[1][y * side + x] = edge.y;
-    });
-    // Where all counts that has a part in it.
-    for (int i = threadIdx.x; i < Whole::rows * side; i += threads) {
-      const int x = i % side, y = i / side;
-      bool all = true;
-      for (int k = 0; k <= reach; ++k) all = all && counts_[y][x + k];
-      rows_count_[y][x] = all;
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < side * side; i += threads) {
-      const int x = i % side, y = i / side;
-      bool all = true;
-      for (int k = 0; k <= reach; ++k) all = all && rows_count_[y + k][x];
-      if (!all) full_[0][i] = full_[1][i] = no_edge;
-    }
+    memory.template make<sources>(
+        from.edges.rule, read, [&](int x, int y) { return all_count_[y] >> x & 1; },
+        [&](int x, int y, Edge edge) {
+          full_[0][y * side + x] = edge.x;
+          full_[1][y * side + x] = edge.y;
+        });
     if (threadIdx.x == 0) made_ = 0;
     __syncthreads();
   }
 
-  /// So often what is so many pixels wide and high.
-  __device__ void halve(int times, int of) {
+  /// Called by a whole warp, whose lanes have 8 x 4 pixels of the part: whether each counts.
+  __device__ void set_counts(int x, int y, bool counts) {
+    static_assert(Whole::columns % 8 == 0 && Whole::rows % 4 == 0, "warps have whole tiles");
+    const unsigned of_warp = __ballot_sync(~0u, counts);
+    if (x % 8 == 0) counts_[y][x / 8] = static_cast<std::uint8_t>(of_warp >> 8 * (y % 4));
+  }
+  /// A bit for each place of a row of the tile: whether all counts that has a part in its edge.
+  __device__ std::uint32_t all_count_in(int y) const {
+    std::uint64_t all = ~std::uint64_t{0};
+#pragma unroll
+    for (int k = 0; k <= reach; ++k) all &= *reinterpret_cast<const std::uint64_t*>(counts_[y + k]);
+    // Of a run of 2, 4, 8, 9 pixels.
+    std::uint64_t run = all & all >> 1;
+    run &= run >> 2;
+    run &= run >> 4;
+    static_assert(reach == 8);
+    return static_cast<std::uint32_t>(run & all >> reach);
+  }
+
+  /// So often what is 2^log2_of pixels wide and high.
+  __device__ void halve(int times, int log2_of) {
     XCORR_ROLL
     for (int k = 0; k < times; ++k) {
-      of /= 2;
+      --log2_of;
       const bool odd = k % 2;
-      for (int i = threadIdx.x; i < edge_planes * of * of; i += threads) {
-        const int plane = i / (of * of), x = i % of, y = i / of % of;
+      for (int i = threadIdx.x; i < edge_planes << 2 * log2_of; i += threads) {
+        const int plane = i >> 2 * log2_of, x = i & ((1 << log2_of) - 1),
+                  y = i >> log2_of & ((1 << log2_of) - 1);
         const std::uint8_t* const upper = (odd ? halved_[plane] : full_[plane]) + 2 * y * side;
         (odd ? full_[plane] : halved_[plane])[y * side + x] =
             pyramid_down_pixel(upper, upper + side, x);
@@ -136,8 +155,11 @@ class WarpedEdgeTile {
     }
   }
 
-  std::uint8_t full_[edge_planes][side * side], halved_[edge_planes][side / 2 * side];
-  bool counts_[Whole::rows][Whole::columns], rows_count_[Whole::rows][side];
+  alignas(4) std::uint8_t full_[edge_planes][side * side], halved_[edge_planes][side / 2 * side];
+  alignas(8) std::uint8_t counts_[Whole::rows][8];  ///< a bit for each pixel of the part
+  std::uint32_t all_count_[side];
+  WarpMap whole_;  ///< of the image of full size
+  WarpedPlaces places_;
   std::uint8_t parts_[edge_planes][most_parts][most_parts];
   int made_;  ///< which of the two
 };

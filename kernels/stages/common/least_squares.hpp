@@ -11,19 +11,18 @@ namespace xcorr {
 /// matrix, which is overwritten, and `solution` their right side. False where there is no solution.
 /// All loops have known ends: the arrays then stay in a kernel's registers. `lost`: what may be
 /// left of a pivot by rounding.
-template <int n>
-XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n],
-                                  double lost = 1e-9) {
-  double inverse[n];
+template <class T, int n>
+XCORR_HD bool solve_least_squares(T (&lower)[n][n], T (&solution)[n], double lost = 1e-9) {
+  T inverse[n];
   // L D L', a pivot that is lost in rounding leaves an unknown undetermined.
   bool determined = true;
   XCORR_UNROLL
   for (int i = 0; i < n; ++i) {
-    const double whole = lower[i][i];
-    double rest = whole;
+    const T whole = lower[i][i];
+    T rest = whole;
     XCORR_UNROLL
     for (int m = 0; m < i; ++m) {
-      const double scaled = lower[i][m];  // times D
+      const T scaled = lower[i][m];  // times D
       lower[i][m] = scaled * inverse[m];
       rest -= scaled * lower[i][m];
     }

@@ -137,24 +137,26 @@ struct EdgeEquations : PoseRefineSums<double, 4 * (4 + 1) / 2 + 4 + 1> {
     of[k] += 1;
   }
   XCORR_HD double found() const { return of[count - 1]; }
-  /// Damped, the matrix is positive definite.
-  XCORR_HD void solve(const PoseRefineFreedom& freedom, double (&solution)[unknowns]) const {
+  /// Damped, the matrix is positive definite. In single precision, of which a GPU has more: what a
+  /// step loses by that the next one makes up for.
+  XCORR_HD void solve(const PoseRefineFreedom& freedom, float (&solution)[unknowns]) const {
     // In directions in which edges say nothing a pose stays, by that share of what they may say.
-    constexpr double damping = 1e-3;
-    double lower[unknowns][unknowns] = {}, most = 0;
+    constexpr float damping = 1e-3F;
+    float lower[unknowns][unknowns] = {}, most = 0;
     int k = 0;
     XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) {
       XCORR_UNROLL
       for (int j = 0; j <= i; ++j, ++k) {
-        if (i == j && of[k] > most) most = of[k];
-        if (freedom.is_free(i) && freedom.is_free(j)) lower[i][j] = of[k];
+        const auto sum = static_cast<float>(of[k]);
+        if (i == j && sum > most) most = sum;
+        if (freedom.is_free(i) && freedom.is_free(j)) lower[i][j] = sum;
       }
     }
     XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i, ++k) {
       lower[i][i] += freedom.is_free(i) ? damping * most : 1;
-      solution[i] = freedom.is_free(i) ? of[k] : 0;
+      solution[i] = freedom.is_free(i) ? static_cast<float>(of[k]) : 0;
     }
     solve_least_squares(lower, solution);
   }
@@ -173,12 +175,12 @@ struct EdgeRefineStep {
 class EdgeRefineMap {
  public:
   EdgeRefineMap() = default;
-  /// \param radius  of the template, in its pixels
-  XCORR_HD EdgeRefineMap(const RefinedPose& pose, double radius)
+  /// \param by_radius  1 by the template's, in the frame's pixels
+  XCORR_HD EdgeRefineMap(const RefinedPose& pose, double by_radius)
       : pose_(pose),
         across_(pose.scale * pose.cosine),
         down_(pose.scale * pose.sine),
-        by_radius_(1 / (radius * pose.scale)) {}
+        by_radius_(by_radius) {}
 
   /// Adds what a point says, if it is found in the frame.
   template <class Gradients>
@@ -202,7 +204,7 @@ class EdgeRefineMap {
  private:
   RefinedPose pose_;
   double across_, down_;  ///< of a template's pixel
-  double by_radius_;      ///< 1 by the radius in the frame's pixels
+  double by_radius_;
 };
 
 /// The steps of one pose.
@@ -220,9 +222,9 @@ class EdgeRefineSteps {
 
   /// \param radius  of the template, in its pixels
   XCORR_HD EdgeRefineSteps(const RefinedPose& start, double radius)
-      : start_(start), pose_(start), radius_(radius) {}
+      : start_(start), pose_(start), radius_(radius * start.scale), by_radius_(1 / radius_) {}
 
-  XCORR_HD EdgeRefineMap map() const { return {pose_, radius_}; }
+  XCORR_HD EdgeRefineMap map() const { return {pose_, by_radius_}; }
 
   /// The part of the frame that steps from there may read. `farthest`: point of the template.
   XCORR_HD static Rect around(const RefinedPose& start, double farthest) {
@@ -241,17 +243,17 @@ class EdgeRefineSteps {
                      const PoseRefineFreedom& freedom) {
     is_refined_ = sums.found() >= least_found;
     if (!is_refined_) return false;
-    double moved[EdgeEquations::unknowns];
+    float moved[EdgeEquations::unknowns];
     sums.solve(freedom, moved);
-    const double own = radius_ * start_.scale, by_own = 1 / own, growth = moved[3] * by_own;
+    const double growth = moved[3] * by_radius_;
     pose_.x += moved[0];
     pose_.y += moved[1];
-    pose_.turn(moved[2] * by_own);
+    pose_.turn(moved[2] * by_radius_);
     pose_.scale *= 1 + (growth < -0.1 ? -0.1 : growth > 0.1 ? 0.1 : growth);
     is_refined_ = fabs(pose_.x - start_.x) <= farthest_place &&
                   fabs(pose_.y - start_.y) <= farthest_place && fabs(moved[2]) <= farthest_turn &&
-                  pose_.turned_from(start_) * own <= farthest_turn &&
-                  fabs(pose_.scale - start_.scale) * radius_ <= farthest_turn;
+                  pose_.turned_from(start_) * radius_ <= farthest_turn &&
+                  fabs(pose_.scale - start_.scale) * radius_ <= farthest_turn * start_.scale;
     return is_refined_;
   }
   XCORR_HD PoseRefinement result() const { return {is_refined_ ? pose_ : start_, is_refined_}; }
@@ -262,7 +264,7 @@ class EdgeRefineSteps {
   static constexpr double farthest_place = 2, farthest_turn = 3;
 
   RefinedPose start_, pose_;
-  double radius_;
+  double radius_, by_radius_;  ///< of the template where it begins, in the frame's pixels
   bool is_refined_ = false;
 };
 

@@ -83,12 +83,15 @@ struct WarpedTemplateSums {
 struct WarpedPlace {
   int whole, fraction;
 
+  static constexpr std::int32_t half = 1 << 16;  ///< a 128th, which rounds
+
   /// \param u  2^-24 pixels
   XCORR_HD explicit WarpedPlace(std::int64_t u) {
-    const std::int64_t place = (u + (1 << 16)) >> 17;
+    const std::int64_t place = (u + half) >> 17;
     whole = static_cast<int>(place >> 7);
     fraction = static_cast<int>(place & 127);
   }
+  XCORR_HD WarpedPlace(int whole, int fraction) : whole(whole), fraction(fraction) {}
   /// Whether all that has a part in a linear interpolation there is inside.
   XCORR_HD bool inside(int length) const { return whole >= 0 && whole + (fraction > 0) < length; }
 };
@@ -194,22 +197,34 @@ struct WarpedTemplate {
   }
 };
 
-/// A row of an image: where the samples of its pixels lie in the template.
-struct WarpedRow {
-  std::int64_t u, v;        ///< of the first one
-  std::int32_t by_u, by_v;  ///< from one to the next
+/// A coordinate of an image's samples in the level of the template, in 2^-24 pixels.
+struct WarpedCoordinate {
+  std::int64_t first;       ///< of the first sample of the first row
+  std::int32_t by_x, by_y;  ///< to the next ones, even numbers
 
-  /// \param row  of samples
-  template <class T>
-  XCORR_HD WarpedRow(const WarpedTemplate<T>& from, const WarpMap& map, int row)
-      : by_u(2 * map.u_by_x), by_v(2 * map.v_by_x) {
-    const std::int32_t across = 1 - (map.width << map.log2_samples),
-                       down = 2 * row + 1 - (map.height << map.log2_samples);
-    u = multiply_add(map.u_by_y, down, multiply_add(map.u_by_x, across, from.centre_u));
-    v = multiply_add(map.v_by_y, down, multiply_add(map.v_by_x, across, from.centre_v));
+  /// Of sample x of row y.
+  XCORR_HD std::int64_t where(int x, int y) const {
+    return multiply_add(by_x, x, multiply_add(by_y, y, first));
   }
-  XCORR_HD WarpedPlace u_at(int sample) const { return WarpedPlace(multiply_add(by_u, sample, u)); }
-  XCORR_HD WarpedPlace v_at(int sample) const { return WarpedPlace(multiply_add(by_v, sample, v)); }
+  XCORR_HD WarpedPlace at(int x, int y) const { return WarpedPlace(where(x, y)); }
+};
+
+/// Where the samples of an image lie.
+struct WarpedPlaces {
+  WarpedCoordinate u, v;
+
+  WarpedPlaces() = default;
+  template <class T>
+  XCORR_HD WarpedPlaces(const WarpedTemplate<T>& from, const WarpMap& map) {
+    const std::int32_t across = 1 - (map.width << map.log2_samples),
+                       down = 1 - (map.height << map.log2_samples);
+    const auto coordinate = [&](std::int64_t centre, std::int32_t by_x, std::int32_t by_y) {
+      return WarpedCoordinate{multiply_add(by_y, down, multiply_add(by_x, across, centre)),
+                              2 * by_x, 2 * by_y};
+    };
+    u = coordinate(from.centre_u, map.u_by_x, map.u_by_y);
+    v = coordinate(from.centre_v, map.v_by_x, map.v_by_y);
+  }
 };
 
 /// A pixel of an image.
@@ -218,36 +233,34 @@ struct WarpedPixel {
   T value = 0;  ///< 0 where it does not count
   bool counts = true;
 
-  /// \param row  of the samples, if a pixel is one: all pixels of a row share it
+  /// Past the image.
+  XCORR_HD WarpedPixel() : counts(false) {}
+  /// \param u, v        of samples, as WarpedCoordinate
   /// \param weights_of  the CubicWeights of a fraction
-  /// \param read  of four pixels
-  template <class WeightsOf, class Read>
-  XCORR_HD WarpedPixel(const WarpedTemplate<T>& from, const WarpMap& map, const WarpedRow& row,
-                       int x, int y, WeightsOf weights_of, Read read) {
+  /// \param read        of four pixels
+  template <class Coordinate, class WeightsOf, class Read>
+  XCORR_HD WarpedPixel(const WarpedTemplate<T>& from, int log2_samples, const Coordinate& u,
+                       const Coordinate& v, int x, int y, WeightsOf weights_of, Read read) {
     Sum sum = 0;
-    if (map.log2_samples == 0) {
-      add(from, row, x, weights_of, read, sum);
+    const auto add = [&](const WarpedPlace& at_u, const WarpedPlace& at_v) {
+      counts = from.counts(at_u, at_v);
+      if (counts)
+        sum += from.value(at_u, at_v, weights_of(at_u.fraction), weights_of(at_v.fraction), read);
+    };
+    if (log2_samples == 0) {
+      add(u.at(x, y), v.at(x, y));
     } else {
-      const int samples = 1 << map.log2_samples;
-      for (int j = 0; j < samples && counts; ++j) {
-        const WarpedRow of_samples(from, map, y * samples + j);
+      const int samples = 1 << log2_samples, left = x << log2_samples, top = y << log2_samples;
+      for (int j = 0; j < samples && counts; ++j)
         for (int i = 0; i < samples && counts; ++i)
-          add(from, of_samples, x * samples + i, weights_of, read, sum);
-      }
+          add(u.at(left + i, top + j), v.at(left + i, top + j));
     }
-    if (counts) value = rounded(sum, map.log2_samples);
+    if (counts) value = rounded(sum, log2_samples);
   }
 
  private:
   using Sum = typename WarpedTemplate<T>::Sum;
 
-  template <class WeightsOf, class Read>
-  XCORR_HD void add(const WarpedTemplate<T>& from, const WarpedRow& row, int sample,
-                    WeightsOf weights_of, Read read, Sum& sum) {
-    const WarpedPlace u = row.u_at(sample), v = row.v_at(sample);
-    counts = from.counts(u, v);
-    if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction), read);
-  }
   XCORR_HD static T rounded(Sum sum, int log2_samples) {
     const int shift = 8 + 2 * log2_samples;
     if constexpr (std::is_floating_point_v<T>) {
@@ -264,12 +277,11 @@ struct WarpedPixel {
 template <class T>
 XCORR_HD int warped_weight(const WarpedTemplate<T>& from, const WarpMap& map, int x, int y) {
   const int samples = 1 << map.log2_samples, shift = 14 + 2 * map.log2_samples;
+  const WarpedPlaces places(from, map);
   std::int64_t sum = std::int64_t{1} << (shift - 1);
-  for (int j = 0; j < samples; ++j) {
-    const WarpedRow row(from, map, y * samples + j);
-    for (int i = 0; i < samples; ++i)
-      sum += from.weight(row.u_at(x * samples + i), row.v_at(x * samples + i));
-  }
+  for (int j = y * samples; j < (y + 1) * samples; ++j)
+    for (int i = x * samples; i < (x + 1) * samples; ++i)
+      sum += from.weight(places.u.at(i, j), places.v.at(i, j));
   return static_cast<int>(sum >> shift);
 }
 
