@@ -51,6 +51,21 @@ class Measures(unittest.TestCase):
         self.assertEqual((found.wrong, found.sure), (2 / 4, 1 / 4))
         self.assertTrue(np.isnan(measures.measure(boxes[:, :4], truth, [2]).sure))
 
+    def test_stretches_that_are_lost_or_wrong(self):
+        truth = np.array([[0, 0, 10, 10]] * 12)
+        boxes = np.array([[0, 0, 10, 10, .5]] * 12)
+        boxes[0, 0] = 50  # where it is shown
+        boxes[2:4], boxes[4, 0] = NAN, 40
+        boxes[6], boxes[9:] = NAN, NAN
+        found = list(measures.stretches(boxes, truth, 2))
+        self.assertEqual(found, [measures.Stretch(2, 4, 2, 1, True), measures.Stretch(9, 11, 3, 0, False)])
+        self.assertEqual([one.frames for one in found], [3, 3])
+        truth = truth.astype(float)
+        truth[[7, 8, 11]] = ABSENT  # no frame between the two last ones is in view
+        self.assertEqual(list(measures.stretches(boxes, truth, 3)), [
+            measures.Stretch(2, 4, 2, 1, True), measures.Stretch(6, 10, 3, 0, False)])
+        self.assertEqual(list(measures.stretches(boxes[:1], truth[:1], 1)), [])
+
     def test_mean_of_sequences(self):
         box = np.array([[0, 0, 10, 10]])
         long = measures.measure(np.repeat(box, 30, 0), np.repeat(box, 30, 0), [1])
@@ -207,6 +222,34 @@ class Program(unittest.TestCase):
         for tracker, sequence in rows:
             self.assertGreater(float(rows[tracker, sequence]['iou']), 0.5 if tracker in ('cudaxcorr', 'KCF') else 0)
         self.assertGreater(len(rows), 2)
+
+    def test_contact_sheet(self):
+        if not importlib.util.find_spec('PIL'):
+            self.skipTest('no Pillow')
+        picture = self.made / 'sheet.png'
+        sequence = self.made / 'leaves-pieces'
+
+        def run(*arguments):
+            done = subprocess.run([sys.executable, FOLDER / 'contact_sheet.py', '--truth=xywh', f'--output={picture}',
+                                   *arguments], capture_output=True, text=True, check=False)
+            self.assertNotIn('Traceback', done.stderr)
+            return done
+
+        done = run('--columns=4', '--side=50', sequence, self.made / 'moves-pieces')
+        self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
+        size = int.from_bytes(picture.read_bytes()[16:20], 'big'), int.from_bytes(picture.read_bytes()[20:24], 'big')
+        self.assertEqual(size[0], 4 * 56 + 6)
+        self.assertGreater(size[1], 2 * 50)
+        done = run('--bad=5', '--element=min-confidence=1', self.made / 'moves-pieces')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names, row = done.stdout.splitlines()
+        self.assertEqual(names, 'sequence,start,first,frames,lost,wrong,ends')
+        self.assertRegex(row, r'^moves-pieces,0,\d+,\d+,\d+,0,run$')
+        for said, *arguments in (('no frame 500', '--shown=0,500', sequence), ('0 files of ground truth', FOLDER),
+                                 ('nothing to show', '--bad=500', sequence)):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(said, done.stderr)
 
     def test_means_by_what_is_hard(self):
         path = self.made / 'results.csv'

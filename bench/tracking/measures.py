@@ -53,6 +53,34 @@ def measure(boxes, truth, ms):
                     wrong=wrong.mean(), sure=sure, ms=float(np.mean(ms)), success=tuple(success))
 
 
+@dataclasses.dataclass(frozen=True)
+class Stretch:
+    """Frames in view, one after the other, in which nothing is claimed or the place is wrong. Frames without the target
+    neither end it nor count."""
+    first: int
+    last: int
+    lost: int
+    wrong: int
+    found: bool  # again after it; else the run ends with it
+
+    @property
+    def frames(self):
+        return self.lost + self.wrong
+
+
+def stretches(boxes, truth, least):
+    """Those of a run with `least` frames or more. Its first frame, in which the target is shown, does not count."""
+    view, lost = ~np.isnan(truth[:, 0]), np.isnan(boxes[:, 0])
+    wrong = ~lost & (overlaps(boxes[:, :4], truth) < WRONG)
+    places = np.flatnonzero(view)[1:]  # of the frames that count
+    bad = (lost | wrong)[places]
+    ends = np.flatnonzero(np.diff(bad.astype(int), prepend=0, append=0))
+    for first, after in zip(ends[::2], ends[1::2]):
+        of = places[first:after]
+        if len(of) >= least:
+            yield Stretch(int(of[0]), int(of[-1]), int(lost[of].sum()), int(wrong[of].sum()), after < len(bad))
+
+
 def mean(several):
     """Of several sequences, each of the same weight; counts are added up."""
     def of(name):

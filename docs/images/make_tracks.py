@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """tracks.jpg: a target in the photographs beside this file that turns, grows, hides, leaves and comes back, and what
-tracker=filter says of it: make_tracks.py FOLDER
+tracker=filter says of it: make_tracks.py FOLDER [SEQUENCE]
 
+SEQUENCE is a folder for its frames and their true boxes, for the programs in bench/ that read sequences.
 Every true place is known. A place that is claimed while the target is hidden or away, one that misses it, or too few
 that are found end this program with status 1. Needs what make.py needs.
 """
@@ -88,6 +89,19 @@ def sheet(drawn, path, folder):
     write_image(np.vstack(rows), path, 'jpegenc quality=60', folder)
 
 
+def write_sequence(frames, sequence, folder):
+    """PNG files and groundtruth.txt: x, y, width, height, upright; NaN where less than half of it is in view."""
+    sequence.mkdir(parents=True, exist_ok=True)
+    frames.tofile(folder / 'clip.rgb')
+    launch(f"{raw_video('clip.rgb', VIEW)} ! pngenc ! multifilesink location='{sequence.resolve()}/%04d.png'", folder)
+    with open(sequence / 'groundtruth.txt', 'w', encoding='utf-8') as truth:
+        for frame in range(FRAMES):
+            x, y, _, scale = pose(frame)
+            width, height = HEAD[2] * scale, HEAD[3] * scale
+            box = (x - width / 2, y - height / 2, width, height) if share_in_view(frame) >= 0.5 else 4 * [np.nan]
+            print(*(f'{number:.2f}' for number in box), sep=',', file=truth)
+
+
 def main():
     output = pathlib.Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as name:
@@ -96,6 +110,8 @@ def main():
         head = cut(photograph(ASTRONAUT, ASTRONAUT_SIZE, folder), *HEAD)
         write_image(head, folder / 'head.png', 'pngenc', folder)
         frames = clip(photo, head)
+        if len(sys.argv) > 2:
+            write_sequence(frames, pathlib.Path(sys.argv[2]), folder)
         frames.tofile(folder / 'clip.rgb')
         launch(f"{raw_video('clip.rgb', VIEW)} ! cudaxcorr template=head.png track=true tracker=filter "
                'post-messages=false ! xcorrjson location=places.jsonl ! xcorroverlay line-width=5 '
