@@ -68,13 +68,17 @@ inline xcorr::WarpEdges warp_edges(const Case& c, int level) {
           c.right.area() < 1000 ? xcorr::color_planes : 1};
 }
 
-/// Of edges of a level, maybe one at which a pixel is more than a block makes at once.
-inline std::vector<xcorr::WarpMap> warp_edges_maps(const Case& c, int level) {
+/// Of which edges of a level are made.
+inline xcorr::PoseGrid edges_grid(const Case& c, int level) {
   xcorr::PoseRange range;
   range.angle_extent = 360;
   range.scale_min = 0.7;
   range.scale_max = 1.3;
-  const xcorr::PoseGrid grid(range, c.right, false, 0, level, template_pyramid(c).halvings);
+  return {range, c.right, false, 0, level, template_pyramid(c).halvings};
+}
+/// Of edges of a level, maybe one at which a pixel is more than a block makes at once.
+inline std::vector<xcorr::WarpMap> warp_edges_maps(const Case& c, int level) {
+  const xcorr::PoseGrid grid = edges_grid(c, level);
   std::vector<xcorr::WarpMap> maps;
   for (int i = 0; i < 4; ++i)
     maps.push_back(grid.map(level, {i * grid.angles(level) / 5, i % grid.scales(level)}));

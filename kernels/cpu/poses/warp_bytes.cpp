@@ -133,7 +133,7 @@ class Warping {
     V sum = hn::Zero(D());
     for (int j = y * samples_; j < (y + 1) * samples_; ++j)
       for (int i = x * samples_; i < (x + 1) * samples_ && !hn::AllFalse(D(), counts); ++i) {
-        const V u = places(places_.u, i, j), v = places(places_.v, i, j);
+        const V u = lanes_at(places_.u, i, j), v = lanes_at(places_.v, i, j);
         sum = hn::Add(sum, values(u, v, counts));
       }
     const int shift = 8 + 2 * map.log2_samples;
@@ -144,7 +144,7 @@ class Warping {
 
   /// The places, in 128ths of pixels, of the sample there and of those of the next pixels, as many
   /// as there are lanes. As WarpedPlace has them: what is beyond 32 bits is the first one's alone.
-  HWY_INLINE V places(const WarpedCoordinate& coordinate, int x, int y) const {
+  HWY_INLINE V lanes_at(const WarpedCoordinate& coordinate, int x, int y) const {
     const std::int64_t rounded = coordinate.where(x, y) + WarpedPlace::half;
     const std::int32_t step = coordinate.by_x * samples_;
     const V rest = hn::Add(hn::Mul(hn::Iota(D(), 0), hn::Set(D(), step)),

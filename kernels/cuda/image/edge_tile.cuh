@@ -15,7 +15,7 @@
 
 namespace xcorr::cuda {
 
-/// \tparam turned  its pixels are read at any angle, see for_tiles()
+/// \tparam turned  its pixels are read at any angle, see for_tiles(), one by one; else four at once
 template <int wide_, int high_, int threads_, bool turned = false>
 class EdgeTile {
  public:
@@ -26,8 +26,8 @@ class EdgeTile {
   /// Calls put(x, y, edge) for each place of the tile, by the thread whose place it is. Ends with
   /// all threads there.
   /// \param read  read(plane, bring) calls bring(at), where at(x, y) is the plane's pixel there of
-  ///               those that are read, or, unless turned, pixels 4 x to 4 x + 3 in a word; each
-  ///               once
+  ///               those that are read, or, unless turned, pixels 4 x to 4 x + 3 in a word. Each is
+  ///               asked for once, if turned by all lanes of a warp. All threads call it
   /// \param counts  whether the tile's place (x, y) may have an edge
   template <int planes, class Read, class Counts, class Put>
   __device__ void make(const EdgeRule& rule, Read read, Counts counts, Put put) {
@@ -157,9 +157,12 @@ class EdgeTile {
         return *reinterpret_cast<const u16*>(
             &ridges_[y + reach + dy][first_ridge + reach + x + dx]);
       };
-      const u32 here = pair(0, 0);
-      const u32 near = here | here >> 8 | here << 8 | pair(-2, 0) >> 8 | pair(2, 0) << 8 |
-                       pair(0, -1) | pair(0, 1);
+      const u32 near = is_near_ridge([&](int dx, int dy) {
+        const u32 here = pair(0, dy);
+        return dx < 0   ? here << 8 | pair(-2, dy) >> 8
+               : dx > 0 ? here >> 8 | pair(2, dy) << 8
+                        : here;
+      });
 #pragma unroll
       for (int k = 0; k < of_sum; ++k) {
         Edge edge{no_edge, no_edge};
@@ -176,7 +179,7 @@ class EdgeTile {
   u32 smooth_[gradient_rows][columns / of_sum], slope_[gradient_rows][columns / of_sum];
   u32 gradients_[gradient_rows][gradient_columns];  ///< across in the lower half, down
   std::int32_t squares_[gradient_rows][gradient_columns];
-  alignas(u16) bool ridges_[ridge_rows][first_ridge + ridge_columns + 1];
+  alignas(u16) u8 ridges_[ridge_rows][first_ridge + ridge_columns + 1];
 };
 
 }  // namespace xcorr::cuda

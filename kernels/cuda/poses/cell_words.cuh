@@ -43,10 +43,6 @@ struct Words {
   static int whole_copy(int words) { return words / 32 * 32 + (words % 32 <= 4 ? 4 : 36); }
 };
 
-/// What turns the bytes of edges into numbers with a sign, and back.
-constexpr u32 sign_bits = 0x80808080;
-static_assert(no_edge == (sign_bits & 0xff));
-
 /// The word at byte x of a row, 0 outside. x is a multiple of 4.
 __device__ inline u32 frame_word(const Problem& p, const std::uint8_t* left, int x, int y,
                                  bool aligned) {
@@ -64,7 +60,7 @@ __device__ inline u32 frame_word(const Problem& p, const std::uint8_t* left, int
 template <int planes>
 __device__ void load_frame(const Problem& p, const Words& words, const std::uint8_t* left, int x,
                            int y, bool aligned, u32* to) {
-  constexpr u32 sign = planes == edge_planes ? sign_bits : 0;
+  constexpr u32 sign = planes == edge_planes ? edge_signs : 0;
   const int shift = x & 3, used = cells_across + words.width - 1;
   for (int i = threadIdx.x; i < planes * words.rows * used; i += threads) {
     const int row = i / used, word = i - row * used, plane = row / words.rows;

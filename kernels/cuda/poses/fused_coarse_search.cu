@@ -36,7 +36,7 @@ constexpr int stage_bytes = (tiles + tiles % 2) * 8 * stage_pitch;
 /// A block has an image. Past its pixels there are zeros.
 __global__ void lay_out_images(Problem p, Words words, const std::uint8_t* rights, u32* to) {
   to += std::int64_t{blockIdx.x} * words.padded();
-  const u32 sign = p.planes == edge_planes ? sign_bits : 0;
+  const u32 sign = p.planes == edge_planes ? edge_signs : 0;
   for (int i = threadIdx.x; i < words.padded(); i += blockDim.x) {
     const int plane = i / words.plane, y = i % words.plane / words.width, x = 4 * (i % words.width);
     u32 word = 0;

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(3,
       rescored = RescoredTry::of(p, b, index);
       places = WarpedPlaces(WarpedTemplate(p.pyramid, b.pixels, b.mask, rescored.map.level),
                             rescored.map);
-      if (!rescored.exists()) b.found[index] = {};
+      if (strip == 0 && !rescored.exists()) b.found[index] = {};
     }
     if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
@@ -112,6 +112,10 @@ Status launch(const stage::LocalRescore::Problem& p, const Device& device,
   return run(p, device, b, state);
 }
 
+Result<std::unique_ptr<PlanState>> plan(const stage::LocalRescore::Problem& p, const Device&) {
+  return RescoringTotals::make(p, p.planes * Rescoring<1>::sum_count);
+}
+
 /// Of one row at least the strip must fit, and its sums into 32 bits. Edges are not made here.
 bool supports(const stage::LocalRescore::Problem& p, const Device&) {
   return p.planes == 1 ? Cut<1>::fits(p.most)
@@ -122,7 +126,7 @@ constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "local_rescore",
       .backend = Backend::cuda,
       .features = {Feature::u8, Feature::mask, Feature::contrast, Feature::planes}},
-     {.supports = supports, .launch = launch, .plan = RescoringTotals::make}},
+     {.supports = supports, .launch = launch, .plan = plan}},
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 // Exact scores of the edges of warped templates at the places near the expected ones on the GPU: a
 // block a tile of an image, which adds its sums to those of the try; the last block computes the
-// scores. An edge is a number with a sign and no edge is 0, so what does not count adds nothing,
-// and both planes add up to one product a place.
+// scores. Edges are taken as the numbers that their bytes stand for, of which no_edge is 0: what
+// does not count adds nothing, and both planes add up to one product a place.
 #include "cuda/common/resident.cuh"
 #include "cuda/poses/rescoring.cuh"
 #include "cuda/poses/warped_edges.cuh"
@@ -17,22 +17,16 @@ constexpr int threads = 320, warps_of_row = threads / 32 / rescored_across;
 static_assert(threads == 32 * rescored_across * warps_of_row);
 constexpr int blocks = 3;  ///< on a multiprocessor
 
-/// Sums of the template's numbers, and of the products with what the frame has at each place: its
-/// bytes, of which no_edge is 0.
-enum Sum : int { right_sum, right_squares, of_places, sum_count = of_places + rescored_places };
+/// Sums of the squares of the template's numbers, and of their products with the frame's at each
+/// place.
+enum Sum : int { right_squares, of_places, sum_count = of_places + rescored_places };
 
-/// The products of four bytes with four numbers, added to `sum`.
-__device__ int add_products(u32 bytes, u32 numbers, int sum) {
-#ifdef __CUDA_ARCH__
-  asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(bytes), "r"(numbers));
-#else
-  for (int i = 0; i < 32; i += 8)
-    sum += static_cast<std::uint8_t>(bytes >> i) * static_cast<std::int8_t>(numbers >> i);
-#endif
-  return sum;
+/// The products of four numbers with four others, added to `sum`.
+__device__ int add_products(u32 left, u32 right, int sum) {
+  return __dp4a(static_cast<int>(left), static_cast<int>(right), sum);
 }
 
-/// The frame round a tile.
+/// The frame's numbers round a tile.
 template <class Tile>
 struct FrameRows {
   u32 words[edge_planes][(Tile::side + rescored_across - 1) * (Tile::side / 4 + 1)];
@@ -52,9 +46,7 @@ __device__ void compare(const Tile& tile, int level, const FrameRows<Tile>& fram
     const u32 right = tile.numbers(plane, x, y, side);
     const u32* const row = frame.words[plane] + (y + down) * (words + 1) + x;
     const u32 low = row[0], high = row[1];
-    mine[right_sum] = add_products(0x01010101, right, mine[right_sum]);
-    mine[right_squares] =
-        __dp4a(static_cast<int>(right), static_cast<int>(right), mine[right_squares]);
+    if (down == 0) mine[right_squares] = add_products(right, right, mine[right_squares]);
 #pragma unroll
     for (int k = 0; k < rescored_across; ++k)
       mine[of_places + k] =
@@ -75,9 +67,9 @@ __device__ void find(const stage::LocalRescore::Problem& p, const RescoredTry& o
                      const unsigned long long* sums, RescoredPlace& found) {
   using Int = std::int64_t;
   const auto terms_of = [&](int place) {
-    const Int product = Int(sums[of_places + place]) - no_edge * Int(sums[right_sum]);
-    return ScoreTerms<Int>(WindowTerms<Int>{Int{one.map.width} * one.map.height, product, 0, 0,
-                                            Int(sums[right_sum]), Int(sums[right_squares])});
+    return ScoreTerms<Int>(WindowTerms<Int>{Int{one.map.width} * one.map.height,
+                                            Int(sums[of_places + place]), 0, 0, 0,
+                                            Int(sums[right_squares])});
   };
   find_best(p, false, one, terms_of, found);
 }
@@ -111,7 +103,7 @@ __global__ void __launch_bounds__(threads, resident_blocks(blocks, 2))
       const Size image = Tile::tiles({rescored.map.width, rescored.map.height}, level);
       across = image.width;
       own_tiles = image.width * image.height;
-      if (!rescored.exists()) b.found[index] = {};
+      if (number == 0 && !rescored.exists()) b.found[index] = {};
     }
     if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
@@ -122,7 +114,7 @@ __global__ void __launch_bounds__(threads, resident_blocks(blocks, 2))
       for (int plane = 0; plane < edge_planes; ++plane)
         load_rescored(p, b.frame + plane * p.plane, rescored.left + column * side,
                       rescored.top + row * side, ceil_div(side, 4) + 1, side + rescored_across - 1,
-                      frame.words[plane]);
+                      frame.words[plane], edge_signs);
       tile.template make<sources>(from, rescored.map, column, row, memory);
       compare(tile, level, frame, sums);
       __syncthreads();
@@ -161,6 +153,10 @@ Status launch(const stage::LocalRescore::Problem& p, const Device& device,
              : launch_by<Small>(p, device, b, state);
 }
 
+Result<std::unique_ptr<PlanState>> plan(const stage::LocalRescore::Problem& p, const Device&) {
+  return RescoringTotals::make(p, sum_count);
+}
+
 bool supports(const stage::LocalRescore::Problem& p, const Device&) {
   return p.edges.made && p.planes == edge_planes && p.method == Method::orientation &&
          (p.edges.sources == 1 || p.edges.sources == color_planes);
@@ -170,7 +166,7 @@ constexpr Variant<stage::LocalRescore> table[] = {
     {{.name = "local_rescore_edges",
       .backend = Backend::cuda,
       .features = {Feature::u8, Feature::mask, Feature::planes}},
-     {.supports = supports, .launch = launch, .plan = RescoringTotals::make}},
+     {.supports = supports, .launch = launch, .plan = plan}},
 };
 
 }  // namespace

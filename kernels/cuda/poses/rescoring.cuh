@@ -3,7 +3,8 @@
 // A warped template against the frame at the places near the expected one, by a block: it makes
 // rows of the image in shared memory, compares them with the frame at all places at once, four
 // pixels per instruction, and scores the places by the sums. Planes take turns there, each with
-// sums of its own. All sums are integers: their order does not matter.
+// sums of its own. All sums are integers: their order does not matter. What is before Rescoring,
+// and after it, images of edges have as well, which are made and compared another way.
 #pragma once
 
 #include "cuda/common/last_block.cuh"
@@ -40,15 +41,16 @@ struct RescoredTry {
 };
 
 /// Words of the frame's rows from (left, top) on, one after the other; 0 outside. By all threads.
+/// \param flips  bits of each word that are turned over
 __device__ inline void load_rescored(const stage::LocalRescore::Problem& p,
                                      const std::uint8_t* frame, int left, int top, int words,
-                                     int rows, std::uint32_t* to) {
+                                     int rows, std::uint32_t* to, std::uint32_t flips = 0) {
   for (int i = threadIdx.x; i < words * rows; i += blockDim.x) {
     const int row = i / words, x = left + 4 * (i - row * words), y = top + row;
     const int width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
     std::uint32_t word[1];
     load_words(frame + y * p.pitch, x, width, word);
-    to[i] = word[0];
+    to[i] = word[0] ^ flips;
   }
 }
 
@@ -88,15 +90,15 @@ __device__ void find_best(const stage::LocalRescore::Problem& p, bool minimum,
 template <int planes>
 class Rescoring {
   using u32 = std::uint32_t;
+  static constexpr int across = rescored_across;
   static constexpr int warps_of_row = 2;  ///< that share a row of places
-
- public:
-  static constexpr int across = rescored_across, places = rescored_places;
-  static constexpr int warps = across * warps_of_row, threads = 32 * warps;
-
+  static constexpr int warps = across * warps_of_row;
   /// The sums of a plane of an image and of its windows, as indices.
   enum Sum : int { counted, right_sum, right_squares, of_places };
-  static constexpr int of_plane = of_places + 3 * places, sum_count = planes * of_plane;
+  static constexpr int of_plane = of_places + 3 * rescored_places;
+
+ public:
+  static constexpr int threads = 32 * warps, sum_count = planes * of_plane;
   using Sums = u32[sum_count];  ///< of some rows, for which 32 bits suffice
   using Totals = unsigned long long[sum_count];
 
@@ -105,6 +107,49 @@ class Rescoring {
     return 4 * (std::size_t{2} * words * rows + std::size_t(words + 1) * (rows + across - 1));
   }
 
+  /// Adds the sums over some of the image's rows. Called by all threads of the block, which is to
+  /// be synchronised before the sums are used and before the next call.
+  /// \param memory  of bytes()
+  __device__ static void add(const stage::LocalRescore::Problem& p,
+                             const stage::LocalRescore::Buffers& b, const RescoredTry& one,
+                             const WarpedPlaces& places, int first_row, int rows,
+                             std::uint8_t* memory, Sums& sums) {
+    const Strip strip = Strip::in(memory, (one.map.width + 3) / 4, rows);
+    XCORR_ROLL
+    for (int plane = 0; plane < planes; ++plane) {
+      if (plane > 0) __syncthreads();  // all have read the plane before
+      u32* const own = sums + plane * of_plane;
+      make_image({p.pyramid, b.pixels + plane * p.pyramid.area(), b.mask, one.map.level}, one.map,
+                 places, first_row, strip, own);
+      load_rescored(p, b.frame + plane * p.plane, one.left, one.top + first_row, strip.words + 1,
+                    rows + across - 1, reinterpret_cast<u32*>(strip.frame));
+      __syncthreads();
+      compare(strip, own);
+    }
+  }
+
+  /// The best of the places, by all lanes of a warp; written by one of them.
+  __device__ static void find(const stage::LocalRescore::Problem& p, bool minimum,
+                              const RescoredTry& one, const Totals& sums, RescoredPlace& found) {
+    using Int = std::int64_t;
+    const auto terms_of = [&](int plane, int place) {
+      const auto* own = &sums[plane * of_plane];
+      const auto* window = &own[of_places + 3 * place];
+      return score_terms(
+          p.method, WindowTerms<Int>{Int(own[counted]), Int(window[0]), Int(window[1]),
+                                     Int(window[2]), Int(own[right_sum]), Int(own[right_squares])});
+    };
+    find_best(
+        p, minimum, one,
+        [&](int place) {
+          ScoreTerms<Int> terms = terms_of(0, place);
+          for (int plane = 1; plane < planes; ++plane) terms += terms_of(plane, place);
+          return terms;
+        },
+        found);
+  }
+
+ private:
   /// Rows of an image in shared memory, and what they are compared with.
   struct Strip {
     std::uint8_t *image, *mask, *frame;
@@ -155,49 +200,6 @@ class Rescoring {
     add_warp(mine, &sums[of_places + 3 * down * across]);
   }
 
-  /// Adds the sums over some of the image's rows. Called by all threads of the block, which is to
-  /// be synchronised before the sums are used and before the next call.
-  /// \param memory  of bytes()
-  __device__ static void add(const stage::LocalRescore::Problem& p,
-                             const stage::LocalRescore::Buffers& b, const RescoredTry& one,
-                             const WarpedPlaces& places, int first_row, int rows,
-                             std::uint8_t* memory, Sums& sums) {
-    const Strip strip = Strip::in(memory, (one.map.width + 3) / 4, rows);
-    XCORR_ROLL
-    for (int plane = 0; plane < planes; ++plane) {
-      if (plane > 0) __syncthreads();  // all have read the plane before
-      u32* const own = sums + plane * of_plane;
-      make_image({p.pyramid, b.pixels + plane * p.pyramid.area(), b.mask, one.map.level}, one.map,
-                 places, first_row, strip, own);
-      load_rescored(p, b.frame + plane * p.plane, one.left, one.top + first_row, strip.words + 1,
-                    rows + across - 1, reinterpret_cast<u32*>(strip.frame));
-      __syncthreads();
-      compare(strip, own);
-    }
-  }
-
-  /// The best of the places, by all lanes of a warp; written by one of them.
-  __device__ static void find(const stage::LocalRescore::Problem& p, bool minimum,
-                              const RescoredTry& one, const Totals& sums, RescoredPlace& found) {
-    using Int = std::int64_t;
-    const auto terms_of = [&](int plane, int place) {
-      const auto* own = &sums[plane * of_plane];
-      const auto* window = &own[of_places + 3 * place];
-      return score_terms(
-          p.method, WindowTerms<Int>{Int(own[counted]), Int(window[0]), Int(window[1]),
-                                     Int(window[2]), Int(own[right_sum]), Int(own[right_squares])});
-    };
-    find_best(
-        p, minimum, one,
-        [&](int place) {
-          ScoreTerms<Int> terms = terms_of(0, place);
-          for (int plane = 1; plane < planes; ++plane) terms += terms_of(plane, place);
-          return terms;
-        },
-        found);
-  }
-
- private:
   __device__ static void make_image(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
                                     const WarpedPlaces& places, int first_row, const Strip& strip,
                                     u32* sums) {
@@ -243,10 +245,10 @@ __device__ bool add_up(const Sum (&sums)[sum_count], unsigned long long* totals,
 class RescoringTotals final : public PlanState {
  public:
   static Result<std::unique_ptr<PlanState>> make(const stage::LocalRescore::Problem& p,
-                                                 const Device&) {
+                                                 int sums_of_try) {
     const std::int64_t tries = std::int64_t{p.count} * p.tries();
-    const std::int64_t words = tries * p.planes * Rescoring<1>::sum_count *
-                               std::int64_t{sizeof(unsigned long long) / sizeof(unsigned)};
+    const std::int64_t words =
+        tries * sums_of_try * std::int64_t{sizeof(unsigned long long) / sizeof(unsigned)};
     auto block_counters = BlockCounters::make(words + tries);
     if (!block_counters.ok()) return block_counters.status();
     return std::unique_ptr<PlanState>(

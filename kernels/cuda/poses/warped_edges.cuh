@@ -79,7 +79,7 @@ class WarpedEdgeTile {
   __device__ std::uint32_t numbers(int plane, int x, int y, int width) const {
     const std::uint32_t word =
         reinterpret_cast<const std::uint32_t*>(made(plane))[y * (side / 4) + x];
-    return (word ^ 0x01010101u * no_edge) & (width < 4 ? (1u << 8 * width) - 1 : ~0u);
+    return (word ^ edge_signs) & (width < 4 ? (1u << 8 * width) - 1 : ~0u);
   }
 
  private:
@@ -101,10 +101,12 @@ class WarpedEdgeTile {
                       [&](auto pixel_at) {
                         bring([&](int x, int y) {
                           const WarpedPixel<std::uint8_t> pixel = pixel_at(x, y);
-                          set_counts(x, y, pixel.counts);
+                          if (plane == 0)
+                            set_counts(x, y, pixel.counts);  // of all planes the same ones do
                           return pixel.value;
                         });
                       });
+      if (plane > 0) return;
       __syncthreads();
       if (threadIdx.x < side) all_count_[threadIdx.x] = all_count_in(threadIdx.x);
     };
@@ -121,6 +123,7 @@ class WarpedEdgeTile {
   /// Called by a whole warp, whose lanes have 8 x 4 pixels of the part: whether each counts.
   __device__ void set_counts(int x, int y, bool counts) {
     static_assert(Whole::columns % 8 == 0 && Whole::rows % 4 == 0, "warps have whole tiles");
+    static_assert(Whole::columns <= 8 * sizeof(counts_[0]) && side <= 32, "a bit a pixel, a place");
     const unsigned of_warp = __ballot_sync(~0u, counts);
     if (x % 8 == 0) counts_[y][x / 8] = static_cast<std::uint8_t>(of_warp >> 8 * (y % 4));
   }

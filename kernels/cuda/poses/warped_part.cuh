@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pixels of a part of a warped template's image (see stages/poses/warp_template.hpp).
+// The pixels of a part of a warped template's image (see stages/poses/warp_template.hpp). As a rule
+// a pixel is one sample, and the part is small: then the places of samples are added up in 32 bits
+// from that of its first pixel, which takes a GPU a third of the instructions that 64 do. What has
+// several samples a pixel, or lies farther apart, is found by 64.
 #pragma once
 
 #include "cuda/common/row_words.cuh"
@@ -24,7 +27,8 @@ class NearCoordinate {
   }
   /// Whether so many samples across and down keep to 32 bits.
   __device__ bool fits(Size samples) const {
-    return abs(std::int64_t{by_x_}) * samples.width + abs(std::int64_t{by_y_}) * samples.height <
+    return std::abs(std::int64_t{by_x_}) * samples.width +
+               std::abs(std::int64_t{by_y_}) * samples.height <
            INT32_MAX - one / 2;
   }
   __device__ WarpedPlace at(int x, int y) const {

@@ -12,7 +12,8 @@ namespace xcorr {
 /// All loops have known ends: the arrays then stay in a kernel's registers. `lost`: what may be
 /// left of a pivot by rounding.
 template <class T, int n>
-XCORR_HD bool solve_least_squares(T (&lower)[n][n], T (&solution)[n], double lost = 1e-9) {
+XCORR_HD bool solve_least_squares(T (&lower)[n][n], T (&solution)[n],
+                                  T lost = T(sizeof(T) > 4 ? 1e-9 : 1e-5)) {
   T inverse[n];
   // L D L', a pivot that is lost in rounding leaves an unknown undetermined.
   bool determined = true;

@@ -63,9 +63,10 @@ XCORR_HD bool is_ridge(int x, int y, const EdgeRule& rule, SquareAt square_at) {
   return (square >= longest) & (square >= rule.least);
 }
 
-/// Whether a pixel or one of its four neighbours is a ridge. `ridge_at(dx, dy)` tells of each.
+/// Whether a pixel or one of its four neighbours is a ridge. `ridge_at(dx, dy)` tells of each, or
+/// of several pixels in an integer.
 template <class RidgeAt>
-XCORR_HD bool is_near_ridge(RidgeAt ridge_at) {
+XCORR_HD auto is_near_ridge(RidgeAt ridge_at) {
   return ridge_at(0, 0) | ridge_at(-1, 0) | ridge_at(1, 0) | ridge_at(0, -1) | ridge_at(0, 1);
 }
 

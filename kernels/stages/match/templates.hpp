@@ -13,6 +13,8 @@ namespace xcorr {
 /// Edges have two planes, x and y of vectors; a plane's numbers have a sign and are stored with
 /// this added, which is what they are where there is no edge.
 inline constexpr int edge_planes = 2, no_edge = 128;
+/// What turns four bytes of edges into numbers with a sign, of which no_edge is 0, and back.
+inline constexpr std::uint32_t edge_signs = 0x01010101u * no_edge;
 
 /// Sums over all pixels of a template that count, as often as they do (u8 and u16: exact integers
 /// below 2^53; f32: sums of doubles).

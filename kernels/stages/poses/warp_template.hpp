@@ -83,7 +83,7 @@ struct WarpedTemplateSums {
 struct WarpedPlace {
   int whole, fraction;
 
-  static constexpr std::int32_t half = 1 << 16;  ///< a 128th, which rounds
+  static constexpr std::int32_t half = 1 << 16;  ///< of a 128th: what rounds
 
   /// \param u  2^-24 pixels
   XCORR_HD explicit WarpedPlace(std::int64_t u) {

@@ -23,7 +23,7 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
     const auto method = on_edges ? xcorr::Method::orientation
                                  : xcorr::methods()[which % xcorr::methods().size()].method;
     const bool refined = which % 4 == 3;
-    const int level = refined ? 0 : which % 4;
+    const int level = refined ? 0 : on_edges ? level_of_edges(c) : which % 4;
     const xcorr::PoseGrid grid = scored_grid(c, refined);
     return {c.left,
             scenario.problem.correlate.left_pitch,
@@ -89,7 +89,8 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
 
  private:
   static xcorr::PoseGrid scored_grid(const Case& c, bool refined) {
-    return refined ? pose_grid(c).of_scores() : pose_grid(c);
+    if (refined) return pose_grid(c).of_scores();
+    return c.planes == xcorr::edge_planes ? edges_grid(c, level_of_edges(c)) : pose_grid(c);
   }
   /// What sums in another order may change.
   static double score_bound(const Problem& p, const Truth& t) {
