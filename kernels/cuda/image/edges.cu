@@ -2,7 +2,6 @@
 //
 // Edges on the GPU, a block a tile.
 #include "cuda/common/resident.cuh"
-#include "cuda/common/row_words.cuh"
 #include "cuda/image/edge_tile.cuh"
 
 namespace xcorr::cuda {
@@ -18,20 +17,15 @@ template <int planes>
 __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* image,
                           const std::uint8_t* mask, std::uint8_t* edges, int left, int top) {
   __shared__ Tile tile;
-  // Of what is read, in the image.
-  const int first_x = p.region.x + left - edge_radius, first_y = p.region.y + top - edge_radius;
-  const bool whole = first_x >= 0 && first_y >= 0 && first_x + Tile::columns <= p.size.width &&
-                     first_y + Tile::rows <= p.size.height;
   const auto read = [&](int plane, auto bring) {
     const std::uint8_t* const pixels = image + plane * p.plane;
-    const bool in_words = whole && p.pitch % 4 == 0 && skew_of(pixels + first_x) == 0;
     bring([&](int x, int y) {
-      const int u = first_x + 4 * x, v = first_y + y;
-      if (in_words) return *reinterpret_cast<const std::uint32_t*>(pixels + v * p.pitch + u);
-      const std::uint8_t* const row = pixels + clamped(v, p.size.height) * p.pitch;
+      const int u = p.region.x + left + 4 * x - edge_radius,
+                v = clamped(p.region.y + top + y - edge_radius, p.size.height);
       std::uint32_t word = 0;
 #pragma unroll
-      for (int k = 0; k < 4; ++k) word |= std::uint32_t{row[clamped(u + k, p.size.width)]} << 8 * k;
+      for (int k = 0; k < 4; ++k)
+        word |= std::uint32_t{pixels[v * p.pitch + clamped(u + k, p.size.width)]} << 8 * k;
       return word;
     });
   };
