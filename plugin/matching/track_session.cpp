@@ -92,7 +92,11 @@ xcorr::Status TrackSession::finish(FrameSearch& search, std::vector<xcorr::Targe
   std::vector<xcorr::TargetBox> places;
   std::vector<xcorr::FilterDetection> filter_detections;
   if (by_filter) {
-    places = follower_.places_for_filters(number_, peaks);
+    std::vector<xcorr::TargetBox> by_color;
+    if (const auto sought = follower_.sought(); !sought.empty())
+      if (auto status = filters_->seek_colors(frame_, sought, number_, by_color); !status.ok())
+        return status;
+    places = follower_.places_for_filters(number_, peaks, by_color);
     if (auto status = filters_->locate(frame_, places, filter_detections); !status.ok())
       return status;
   }

@@ -154,7 +154,7 @@ class Session {
                                                  const std::vector<TargetBox>& places) const {
     std::vector<FilterDetection> found;
     const std::vector<std::uint64_t> ids = follower_.ids();
-    for (auto [id, box, _] : places) {
+    for (auto [id, box, angle, by_color] : places) {
       require(std::ranges::find(ids, id) != ids.end(), "filters look for targets that are there");
       const double x = box.x + box.width / 2, y = box.y + box.height / 2;
       require(x >= 0 && x < area.width && y >= 0 && y < area.height, "and within what is searched");
@@ -184,7 +184,16 @@ class Session {
     const View view = bytes.one_of(views);
     const std::vector<Peak> peaks = this->peaks(bytes, view);
     std::vector<TargetBox> sought;
-    if (settings_.by_filter()) sought = follower_.places_for_filters(frame_, peaks);
+    if (settings_.by_filter()) {
+      std::vector<TargetBox> by_color;
+      for (TargetBox place : follower_.sought())
+        if (bytes.flag()) {
+          place.box.x = bytes.between(0, 600);
+          place.by_color = true;
+          by_color.push_back(place);
+        }
+      sought = follower_.places_for_filters(frame_, peaks, by_color);
+    }
     const std::vector<FilterDetection> seen = filter_detections(bytes, view, sought);
     if (bytes.between(0, 7) == 0) {  // the GPU fails, and the frame is analysed again
       const Follower before = follower_;

@@ -55,7 +55,7 @@ class BalanceTest : public testing::TestWithParam<FollowBy> {
   /// What filters see of the walkers.
   std::vector<FilterDetection> filter_detections(const std::vector<TargetBox>& places) {
     std::vector<FilterDetection> filter_detections;
-    for (const auto& [id, box, _] : places) {
+    for (const auto& [id, box, angle, by_color] : places) {
       filter_detections.push_back({box, 0, 0});
       for (const Walker& walker : walkers_)
         if (walker.hidden == 0 && std::hypot(walker.x - box.x, walker.y - box.y) < 15)

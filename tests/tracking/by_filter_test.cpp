@@ -68,6 +68,46 @@ TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
+/// Where its colours are less suffices: as sharp a response that is a quarter of the usual one, or
+/// less yet if it is recognised.
+TEST_F(ByFilterTest, ALostTargetIsFoundWhereItsColoursAre) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
+  EXPECT_TRUE(tracker_.sought(rules_).empty());
+  for (int i = 0; i < 5; ++i) see({}, {});
+  const auto sought = tracker_.sought(rules_);
+  ASSERT_EQ(sought.size(), 1);
+  EXPECT_EQ(sought[0].target, 1);
+  const Targets lost = tracker_;
+  struct Case {
+    double share, sure, recognition;
+    bool by_color, found;
+  };
+  for (const auto& [share, sure, recognition, by_color, found] : {Case{0.3, 0.95, 0, true, true},
+                                                                  {0.3, 0.95, 0, false, false},
+                                                                  {0.2, 0.95, 0, true, false},
+                                                                  {0.3, 0.8, 0, true, false},
+                                                                  {0.2, 0.5, 0.9, true, true},
+                                                                  {0.2, 0.5, 0.9, false, false},
+                                                                  {0.1, 0.5, 0.9, true, false},
+                                                                  {0.2, 0.3, 0.9, true, false},
+                                                                  {0.2, 0.5, 0.1, true, false}}) {
+    tracker_ = lost;
+    for (int i = 0; i < 3; ++i) {
+      RatedDetection there = rated_detection(400 + i, 300, sure);
+      there.response *= share;
+      there.recognition = recognition;
+      there.by_color = by_color && i == 0;  // then it is where the candidate is expected
+      if (i == 0)
+        see({}, {nothing_nearby(), there});
+      else
+        see({}, {there});
+    }
+    EXPECT_EQ(track().target.state, found ? TrackState::tracked : TrackState::lost)
+        << share << ' ' << sure << ' ' << recognition << ' ' << by_color;
+  }
+}
+
 /// It is followed all along, wherever its filter responds to most, and found as soon as that is it.
 TEST_F(ByFilterTest, ALostTargetIsFollowedUnseen) {
   see({peak(100, 50)}, {});

@@ -10,7 +10,9 @@
 //
 //   peaks: those of `matcher` if follower.whole_frame_due(),
 //          and those of `windows` around follower.expectations(n)
-//   places = follower.places_for_filters(n, peaks); filters.locate(frame, places, detections)
+//   filters.seek_colors(frame, follower.sought(), n, by_color), if any is sought
+//   places = follower.places_for_filters(n, peaks, by_color)
+//   filters.locate(frame, places, detections)
 //   follower.update(n, peaks, places, detections)
 //   filters.train(frame, follower.training_samples()); filters.keep_only(follower.ids())
 //   follower.targets(), follower.take_events()
@@ -163,9 +165,12 @@ class XCORR_API Follower {
   /// The places around which to search as well.
   std::vector<TemplatePlace> expectations(std::uint64_t frame) const;
 
+  /// With filters: the targets that are lost and may be anywhere, as they were last.
+  std::vector<TargetBox> sought() const;
   /// With filters: where each target's filter should search. `peaks`: of the whole frame, if that
-  /// was due.
-  std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::vector<Peak> peaks) const;
+  /// was due. `by_color`: where the colours of those that are sought are.
+  std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::vector<Peak> peaks,
+                                            std::span<const TargetBox> by_color = {}) const;
 
   /// Takes the peaks of a frame: those of the search windows and, if it was due, those of the whole
   /// frame. A place may occur several times. `places`, `filter_detections`: with filters, where

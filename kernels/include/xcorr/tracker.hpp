@@ -31,6 +31,8 @@ struct TargetBox {
   std::uint64_t target;
   Box box;           ///< as if it were upright
   double angle = 0;  ///< rotation about the middle of the box, see TrackerSettings
+  /// Its colours alone say that it may be there, see Tracker::seek_colors().
+  bool by_color = false;
 };
 
 struct TrackerSettings {
@@ -85,6 +87,13 @@ class XCORR_API Tracker {
   /// and for targets that have no filter.
   Status locate(const MatrixView& frame, std::span<const TargetBox> targets,
                 std::vector<FilterDetection>& filter_detections) const;
+
+  /// Where in a frame of colour targets may be by their colours alone, anywhere: of each the four
+  /// likeliest places of its box at most, which are apart; none of a gray frame. The frame is
+  /// looked at in windows side by side, sixteen at a time: `turn`, of each call one more, says
+  /// which. Errors: as of locate().
+  Status seek_colors(const MatrixView& frame, std::span<const TargetBox> targets,
+                     std::uint64_t turn, std::vector<TargetBox>& places) const;
 
   /// An estimate of how long a frame takes with so many targets: to locate them and to learn.
   double seconds(std::size_t targets) const;

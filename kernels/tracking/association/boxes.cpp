@@ -30,4 +30,9 @@ double share_in(const Box& box, const Rect& area) {
   return common_area(box, all) / (box.width * box.height);
 }
 
+bool has_middle_in(const Box& box, const Rect& area) {
+  const double x = box.x + box.width / 2, y = box.y + box.height / 2;
+  return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
+}
+
 }  // namespace xcorr::follow

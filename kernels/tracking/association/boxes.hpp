@@ -18,5 +18,7 @@ double overlap(const Box& a, const Box& b);
 
 /// How much of the box lies in the area, 0 to 1.
 double share_in(const Box& box, const Rect& area);
+/// Whether its middle is in the area.
+bool has_middle_in(const Box& box, const Rect& area);
 
 }  // namespace xcorr::follow

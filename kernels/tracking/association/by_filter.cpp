@@ -33,6 +33,12 @@ constexpr int most_frames_nearby = 50;
 /// And of what is recognised there: half hidden or changed, a target is responded to with less.
 constexpr double least_share_recognised = 0.4;
 
+/// How sure a lost target has to be where its colours are, and what its filter must respond there:
+/// what has turned or deformed is responded to sharply still, but with much less; less surely yet
+/// if it is recognised.
+constexpr double sure_by_color = 0.9, least_share_by_color = 0.25;
+constexpr double sure_if_recognised = 0.4, least_share_if_recognised = 0.15;
+
 /// Every so many detections are learnt: others hardly differ.
 constexpr int detections_to_learn = 2;
 
@@ -84,11 +90,6 @@ Box moved(const Box& box, double x, double y, const Rect& area) {
   x = std::clamp<double>(x, area.x, area.x + area.width - 1);
   y = std::clamp<double>(y, area.y, area.y + area.height - 1);
   return {x - box.width / 2, y - box.height / 2, box.width, box.height};
-}
-
-bool has_middle_in(const Box& box, const Rect& area) {
-  const double x = box.x + box.width / 2, y = box.y + box.height / 2;
-  return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
 }
 
 /// Whether the middle of one box lies in the other.
@@ -163,6 +164,18 @@ const RatedDetection* best_of(const Track& track, std::uint64_t frame,
 }
 
 }  // namespace
+
+std::vector<TargetBox> Targets::sought(const TrackRules& rules) const {
+  std::vector<TargetBox> sought;
+  for (const Track& track : tracks_) {
+    const auto& [box, angle] = track.last;
+    if (track.sought && !track.candidate)
+      sought.push_back({track.filter,
+                        moved(box, box.x + box.width / 2, box.y + box.height / 2, rules.area),
+                        angle});
+  }
+  return sought;
+}
 
 std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
                                                    const TrackRules& rules) const {
@@ -302,6 +315,15 @@ void Targets::seek(Track& track, std::uint64_t frame,
     return is_nearby(one) && one.recognition >= rules.settings.min_confidence &&
            is_recognised(one, track);
   };
+  const auto is_by_color = [&](const RatedDetection& one) {
+    if (!one.by_color && !(track.candidate && track.candidate_by_color && &one == &*first))
+      return false;
+    const double share = one.response / track.trace.usual;
+    const bool recognised = one.recognition >= rules.settings.min_confidence &&
+                            one.confidence >= sure_if_recognised &&
+                            share >= least_share_if_recognised;
+    return recognised || (one.confidence >= sure_by_color && share >= least_share_by_color);
+  };
   const auto may_be = [&](const RatedDetection& one) {
     const bool soon = recently && is_nearby(one);
     const double share = soon                      ? least_share_nearby
@@ -309,20 +331,24 @@ void Targets::seek(Track& track, std::uint64_t frame,
                                                    : least_share_if_surest;
     const double sure = std::max(soon ? sure_nearby : sure_to_find, rules.settings.min_confidence);
     const bool is_sure = one.confidence >= sure && one.response >= share * track.trace.usual;
-    return (is_sure || is_known(one)) && is_large_enough(one.box, track) &&
+    return (is_sure || is_known(one) || is_by_color(one)) && is_large_enough(one.box, track) &&
            has_middle_in(one.box, rules.area) && !is_taken(track, one.box) &&
            !is_of_another(track, one, frame);
   };
   const RatedDetection* const rated_detection = best_of(track, frame, rated_detections, may_be);
   // By where it was followed, before that moves on.
   const Judgement judgement =
-      rated_detection ? judge(*rated_detection, track, rules, is_known(*rated_detection))
+      rated_detection ? judge(*rated_detection, track, rules,
+                              is_known(*rated_detection) || is_by_color(*rated_detection))
                       : Judgement{};
   if (nearby && first->confidence >= sure_to_move && is_large_enough(first->box, track) &&
       has_middle_in(first->box, rules.area))
     track.shadow = {first->box, first->angle};
   if (!rated_detection) return track.candidate.reset();
-  if (!track.candidate) track.candidate_nearby = is_nearby(*rated_detection);
+  if (!track.candidate) {
+    track.candidate_nearby = is_nearby(*rated_detection);
+    track.candidate_by_color = is_by_color(*rated_detection);
+  }
   const Peak peak = peak_of(*rated_detection, track);
   if (track.candidate)
     track.candidate->see(peak, frame);

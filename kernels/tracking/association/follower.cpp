@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tracking/association/boxes.hpp"
 #include "tracking/association/confidence.hpp"
 #include "tracking/association/targets.hpp"
 
@@ -188,10 +189,12 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
                       std::span<const TargetBox> places,
                       std::span<const FilterDetection> filter_detections) {
   std::vector<RatedDetection> rated_detections;
-  for (const FilterDetection& seen : filter_detections)
-    rated_detections.push_back({places[rated_detections.size()].target, seen.box, seen.response,
-                                follow::confidence(seen.psr), seen.angle, follow::resemblance(seen),
-                                follow::recognition(seen), follow::most_growth(seen)});
+  for (const FilterDetection& seen : filter_detections) {
+    const TargetBox& place = places[rated_detections.size()];
+    rated_detections.push_back({place.target, seen.box, seen.response, follow::confidence(seen.psr),
+                                seen.angle, follow::resemblance(seen), follow::recognition(seen),
+                                follow::most_growth(seen), place.by_color});
+  }
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_thing(peaks);
@@ -226,14 +229,25 @@ std::size_t Follower::Impl::followed() const {
 
 bool Follower::whole_frame_due() const { return impl_->whole_frame_due; }
 
-std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame,
-                                                    std::vector<Peak> peaks) const {
+std::vector<TargetBox> Follower::sought() const {
+  std::vector<TargetBox> sought;
+  if (!impl_->rules.settings.by_filter()) return sought;
+  for (const Targets& targets : impl_->of_things)
+    std::ranges::copy(targets.sought(impl_->rules), std::back_inserter(sought));
+  return sought;
+}
+
+std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame, std::vector<Peak> peaks,
+                                                    std::span<const TargetBox> by_color) const {
   std::vector<TargetBox> places;
   if (!impl_->rules.settings.by_filter()) return places;
   const auto sorted = impl_->by_thing(peaks);
   for (std::size_t i = 0; i < impl_->of_things.size(); ++i)
     std::ranges::copy(impl_->of_things[i].places_for_filters(frame, sorted[i], impl_->rules),
                       std::back_inserter(places));
+  std::ranges::copy_if(by_color, std::back_inserter(places), [&](const TargetBox& place) {
+    return follow::has_middle_in(place.box, impl_->rules.area);
+  });
   return places;
 }
 

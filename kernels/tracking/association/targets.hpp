@@ -36,7 +36,8 @@ struct Track {
   TurnedBox last;            ///< detection
   TurnedBox of_candidate;    ///< the same of it
   TurnedBox shadow;          ///< where it may be while it is lost: what its filter responds to most
-  bool candidate_nearby = false;  ///< the candidate is there
+  bool candidate_nearby = false;    ///< the candidate is there
+  bool candidate_by_color = false;  ///< it was found where its colours are
   double template_width = 1;
   double resemblance = 1;  ///< of the last detection
   bool beyond = false;     ///< its middle is beyond the edge: the target is followed unseen
@@ -60,6 +61,7 @@ struct RatedDetection {
   double resemblance = 1;                                        ///< as of resemblance()
   double recognition = 0;                                        ///< as of recognition()
   double most_growth = std::numeric_limits<double>::infinity();  ///< as of most_growth()
+  bool by_color = false;                                         ///< as of TargetBox
 };
 
 /// The parameters of an update.
@@ -90,6 +92,8 @@ class Targets {
   void update(std::uint64_t frame, std::span<const Peak> peaks, const TrackRules& rules,
               std::uint64_t& last_id);
 
+  /// With filters: the targets that are lost and may be anywhere, as they were last.
+  std::vector<TargetBox> sought(const TrackRules& rules) const;
   /// With filters: where each target's filter should search, in a frame with these peaks, best
   /// first.
   std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,

@@ -154,9 +154,15 @@ Status FilterStore::compare_colors(const SeenColors& colors, const tracker::Look
 Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,
                                 const tracker::Cropping* croppings, int windows, Stream stream) {
   prior_count_ = windows;
+  return show_colors(colors, looks, croppings, windows, priors_.as<float>(), stream);
+}
+
+Status FilterStore::show_colors(const SeenColors& colors, const tracker::Look* looks,
+                                const tracker::Cropping* croppings, int windows, float* priors,
+                                Stream stream) const {
   return histogram_prior_->launch({windows, count_, colors.part, colors.layout}, device_,
                                   {color_windows(colors, looks, croppings, stream),
-                                   histograms_.as<tracker::ColorHistograms>(), priors_.as<float>()},
+                                   histograms_.as<tracker::ColorHistograms>(), priors},
                                   nullptr);
 }
 

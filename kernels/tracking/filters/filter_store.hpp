@@ -39,6 +39,10 @@ class FilterStore {
   /// window w is asked with that of w modulo `windows`.
   Status find_colors(const SeenColors& colors, const tracker::Look* looks,
                      const tracker::Cropping* croppings, int windows, Stream stream);
+  /// The same for the host. \param priors  [window][shift], where the host reads them
+  Status show_colors(const SeenColors& colors, const tracker::Look* looks,
+                     const tracker::Cropping* croppings, int windows, float* priors,
+                     Stream stream) const;
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
   Status keep(int number);

@@ -8,6 +8,7 @@
 
 #include "device/speed.hpp"
 #include "match/image.hpp"
+#include "tracking/filters/color_frame.hpp"
 #include "tracking/filters/tracker_impl.hpp"
 
 namespace xcorr {
@@ -25,7 +26,7 @@ Status check(const MatrixView& frame, std::span<const TargetBox> targets) {
     return {Code::invalid_argument,
             std::string("a frame of ") + name_of(frame.type) + "; filters look at frames of u8"};
   if (Status s = check_rows(frame, "the frame"); !s.ok()) return s;
-  for (const auto& [target, box, angle] : targets)
+  for (const auto& [target, box, angle, _] : targets)
     if (!tracker::is_sound(box, frame.size) || !std::isfinite(angle))
       return {
           Code::invalid_argument,
@@ -77,7 +78,7 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   std::vector<Pupil> pupils;
   std::set<std::uint64_t> numbers;
   int most = 0;
-  for (const auto& [number, box, angle] : targets) {
+  for (const auto& [number, box, angle, _] : targets) {
     if (!numbers.insert(number).second)
       return {Code::invalid_argument, "target " + std::to_string(number) + " is there twice"};
     auto known = impl_->targets.find(number);
@@ -105,16 +106,23 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   return status_of(thrown);
 }
 
+Result<std::vector<Search>> Tracker::Impl::searches_of(std::span<const TargetBox> asked) const {
+  std::vector<Search> searches;
+  for (const auto& [number, box, angle, _] : asked) {
+    const auto known = targets.find(number);
+    if (known == targets.end())
+      return Status(Code::invalid_argument, "target " + std::to_string(number) + " has no filter");
+    searches.push_back({&known->second, box, angle});
+  }
+  return searches;
+}
+
 Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targets,
                        std::vector<FilterDetection>& filter_detections) const try {
   if (Status s = check(frame, targets); !s.ok()) return s;
-  std::vector<Search> searches;
-  for (const auto& [number, box, angle] : targets) {
-    const auto known = impl_->targets.find(number);
-    if (known == impl_->targets.end())
-      return {Code::invalid_argument, "target " + std::to_string(number) + " has no filter"};
-    searches.push_back({&known->second, box, angle});
-  }
+  auto asked = impl_->searches_of(targets);
+  if (!asked.ok()) return asked.status();
+  const std::vector<Search>& searches = asked.value();
   const std::size_t most = impl_->ways() * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
   if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
@@ -156,6 +164,24 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
       return s;
   }
   filter_detections = std::move(found.value());
+  return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Status Tracker::seek_colors(const MatrixView& frame, std::span<const TargetBox> targets,
+                            std::uint64_t turn, std::vector<TargetBox>& places) const try {
+  if (Status s = check(frame, targets); !s.ok()) return s;
+  auto searches = impl_->searches_of(targets);
+  if (!searches.ok()) return searches.status();
+  places.clear();
+  if (tracker::ColorFrame(frame).layout().colors == tracker::Colors::none) return {};
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    auto found = impl_->seek_colors(frame, searches.value()[i], turn);
+    if (!found.ok()) return found.status();
+    for (const Box& box : found.value())
+      places.push_back({targets[i].target, box, targets[i].angle, true});
+  }
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);

@@ -70,8 +70,8 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
 
   std::vector<tracker::View> views;
   tracker::WindowRecords records;
-  Block response_peaks, likeness;  ///< in memory that host and device reach
-  SideStream side;                 ///< histograms, and what hangs on nothing else, run beside
+  Block response_peaks, likeness, priors;  ///< in memory that host and device reach
+  SideStream side;  ///< histograms, and what hangs on nothing else, run beside
 
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
@@ -87,6 +87,9 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
                  std::span<FilterDetection> filter_detections);
   Status look(const MatrixView& frame, std::span<const tracker::Search> searches,
               FilterDetection* filter_detections);
+  Result<std::vector<tracker::Search>> searches_of(std::span<const TargetBox> targets) const;
+  Result<std::vector<Box>> seek_colors(const MatrixView& frame, const tracker::Search& of,
+                                       std::uint64_t turn);
 };
 
 }  // namespace xcorr
