@@ -89,10 +89,10 @@ def sheet(drawn, path, folder):
     write_image(np.vstack(rows), path, 'jpegenc quality=60', folder)
 
 
-def write_sequence(frames, sequence, folder):
-    """PNG files and groundtruth.txt: x, y, width, height, upright; NaN where less than half of it is in view."""
+def write_sequence(sequence, folder):
+    """PNG files of the clip and groundtruth.txt: x, y, width, height, upright; NaN where less than half of it is in
+    view."""
     sequence.mkdir(parents=True, exist_ok=True)
-    frames.tofile(folder / 'clip.rgb')
     launch(f"{raw_video('clip.rgb', VIEW)} ! pngenc ! multifilesink location='{sequence.resolve()}/%04d.png'", folder)
     with open(sequence / 'groundtruth.txt', 'w', encoding='utf-8') as truth:
         for frame in range(FRAMES):
@@ -110,9 +110,9 @@ def main():
         head = cut(photograph(ASTRONAUT, ASTRONAUT_SIZE, folder), *HEAD)
         write_image(head, folder / 'head.png', 'pngenc', folder)
         frames = clip(photo, head)
-        if len(sys.argv) > 2:
-            write_sequence(frames, pathlib.Path(sys.argv[2]), folder)
         frames.tofile(folder / 'clip.rgb')
+        if len(sys.argv) > 2:
+            write_sequence(pathlib.Path(sys.argv[2]), folder)
         launch(f"{raw_video('clip.rgb', VIEW)} ! cudaxcorr template=head.png track=true tracker=filter "
                'post-messages=false ! xcorrjson location=places.jsonl ! xcorroverlay line-width=5 '
                'font-desc="Sans 14px" ! videoconvert ! video/x-raw,format=RGB ! filesink location=drawn.rgb', folder)

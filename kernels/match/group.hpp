@@ -156,10 +156,10 @@ class TemplateGroup {
   /// Of the first `planes`.
   Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, int planes,
                      Stream stream) const;
-  /// Both produce candidates; search() also peaks where its kernel refines.
-  /// \param loading  what templates are loaded on; null: they are
   /// Whether the next frame is searched by the lead plane first, see LeadChoice.
   bool leads(std::span<float> open_shares);
+  /// Both produce candidates; search() also peaks where its kernel refines.
+  /// \param loading  what templates are loaded on; null: they are
   Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 SideStream* loading, Stream stream);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,

@@ -15,7 +15,7 @@
 
 namespace xcorr::cuda {
 
-/// \tparam turned  its pixels are read at any angle, see for_tiles(), one by one; else four at once
+/// \tparam turned  its pixels are read at any angle, see for_tiles()
 template <int wide_, int high_, int threads_, bool turned = false>
 class EdgeTile {
  public:
@@ -26,8 +26,8 @@ class EdgeTile {
   /// Calls put(x, y, edge) for each place of the tile, by the thread whose place it is. Ends with
   /// all threads there.
   /// \param read  read(plane, bring) calls bring(at), where at(x, y) is the plane's pixel there of
-  ///               those that are read, or, unless turned, pixels 4 x to 4 x + 3 in a word. Each is
-  ///               asked for once, if turned by all lanes of a warp. All threads call it
+  ///               those that are read. Each is asked for once, if turned by all lanes of a warp.
+  ///               All threads call it
   /// \param counts  whether the tile's place (x, y) may have an edge
   template <int planes, class Read, class Counts, class Put>
   __device__ void make(const EdgeRule& rule, Read read, Counts counts, Put put) {
@@ -79,8 +79,13 @@ class EdgeTile {
                 [&](int x, int y) { bytes[y * columns + x] = at(x, y); });
     } else {
       constexpr int words = columns / of_word;
-      for (int i = threadIdx.x; i < rows * words; i += threads)
-        pixels_[i / words][i % words] = at(i % words, i / words);
+      for (int i = threadIdx.x; i < rows * words; i += threads) {
+        const int x = i % words, y = i / words;
+        u32 word = 0;
+#pragma unroll
+        for (int k = 0; k < of_word; ++k) word |= u32{at(of_word * x + k, y)} << 8 * k;
+        pixels_[y][x] = word;
+      }
     }
   }
 

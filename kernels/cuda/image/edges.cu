@@ -18,15 +18,10 @@ __device__ void make_tile(const stage::Edges::Problem& p, const std::uint8_t* im
                           const std::uint8_t* mask, std::uint8_t* edges, int left, int top) {
   __shared__ Tile tile;
   const auto read = [&](int plane, auto bring) {
-    const std::uint8_t* const pixels = image + plane * p.plane;
     bring([&](int x, int y) {
-      const int u = p.region.x + left + 4 * x - edge_radius,
-                v = clamped(p.region.y + top + y - edge_radius, p.size.height);
-      std::uint32_t word = 0;
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        word |= std::uint32_t{pixels[v * p.pitch + clamped(u + k, p.size.width)]} << 8 * k;
-      return word;
+      const int u = clamped(p.region.x + left + x - edge_radius, p.size.width);
+      const int v = clamped(p.region.y + top + y - edge_radius, p.size.height);
+      return image[plane * p.plane + v * p.pitch + u];
     });
   };
   const auto inside = [&](int x, int y) { return x < p.region.width && y < p.region.height; };

@@ -56,8 +56,8 @@ Likely best_of(const Likely& middle, double cell, const float* priors) {
 
 Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
                                                     const tracker::Search& of, std::uint64_t turn) {
-  const auto& [target, box, angle] = of;
-  const tracker::View view = target->initial_box.view_of(box, turned(angle), 0, target->filter);
+  const auto& [target, box, _] = of;
+  const tracker::View view = target->initial_box.view_of(box, 0, 0, target->filter);
   const std::vector<Likely> middles = middles_of(frame.size, view.look.side, turn);
   if (Status s = records.provide(device.backend, middles.size()); !s.ok()) return s;
   if (Status s = priors.provide(device.backend, middles.size() * tracker::cells * sizeof(float),
@@ -68,12 +68,11 @@ Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
   for (std::size_t i = 0; i < middles.size(); ++i) {
     views[i].look.x = middles[i].x;
     views[i].look.y = middles[i].y;
-    views[i].angle = 0;
   }
   if (Status s = show(frame, middles.size()); !s.ok()) return s;
-  const auto& [looks, croppings, _] = records.device;
-  if (Status s = filters.show_colors(features.colors(), looks, croppings,
-                                     static_cast<int>(middles.size()), priors.as<float>(), {});
+  if (Status s =
+          filters.show_colors(features.colors(), records.device.looks, records.device.croppings,
+                              static_cast<int>(middles.size()), priors.as<float>(), {});
       !s.ok())
     return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
