@@ -145,6 +145,26 @@ TEST_P(EdgeImages, AreTheDefinition) {
   }
 }
 
+/// Of each level at the same pose, so that all levels compare the same edges with a frame's.
+TEST(EdgeImages, OfFullSizeHaveItsSamples) {
+  const PoseRange range{.angle_extent = 360, .scale_min = 0.4, .scale_max = 1.6};
+  for (const int halvings : {0, 1, 3}) {
+    const PoseGrid grid(range, {64, 72}, false, 0, 3, halvings);
+    for (const int level : {1, 2, 3})
+      for (int scale = 0; scale < grid.scales(level); ++scale) {
+        const PoseIndex pose{grid.angles(level) / 5, scale};
+        const WarpMap whole =
+            WarpEdges{.made = true, .level = level}.at_full_size(grid.map(level, pose));
+        const WarpMap own = grid.map(0, {pose.angle << level, pose.scale << level});
+        SCOPED_TRACE(testing::Message() << halvings << ' ' << level << ' ' << scale);
+        EXPECT_EQ(whole.level, own.level);
+        EXPECT_EQ(whole.log2_samples, own.log2_samples);
+        EXPECT_NEAR(whole.u_by_x, own.u_by_x, 1);
+        EXPECT_NEAR(whole.v_by_x, own.v_by_x, 1);
+      }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Planes, EdgeImages, testing::Values(1, color_planes));
 
 }  // namespace

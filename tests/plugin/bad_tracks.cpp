@@ -3,6 +3,7 @@
 // What streams and applications do to tracks that nobody wishes for, with every tracker: nothing is
 // claimed that is not there, and ids stay unique.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <set>
@@ -29,14 +30,6 @@ struct Stage {
            more;
   }
 };
-
-/// Peaks that claim a place.
-std::vector<Peak> claims(const Found& found) {
-  std::vector<Peak> seen;
-  std::ranges::copy_if(found.peaks, std::back_inserter(seen),
-                       [](const Peak& peak) { return !peak.lost; });
-  return seen;
-}
 
 void assert_claimed_at(const Found& found, double x, double y, double tolerance = 1.5) {
   const auto seen = claims(found);
@@ -200,6 +193,32 @@ ELEMENT_TESTS(a_cut, 0, std::size(trackers)) {
   const Found found = finder.find(stage.frame(60, 40));
   assert_claimed_at(found, 60, 40);
   assert_equals_int(found.peaks[0].id, 1);
+}
+
+/// A camera's white balance drifts, and then is set back at once.
+ELEMENT_TESTS(colours_that_change, 0, std::size(trackers)) {
+  const std::array ground = {texture(frame_width, frame_height, 1),
+                             texture(frame_width, frame_height, 2),
+                             texture(frame_width, frame_height, 3)};
+  const std::array target = {texture(32, 32, 50), texture(32, 32, 51), texture(32, 32, 52)};
+  Finder finder(std::string("track=true tracker=") + trackers[__i__] +
+                " template=" + save(target[0], target[1], target[2], "colours.png"));
+  finder.set_format(GST_VIDEO_FORMAT_RGB, frame_width, frame_height);
+  for (int i = 0; i < 60; ++i) {
+    const double drift = i < 45 ? i / 45.0 : 0;
+    const std::array gains = {1 - 0.4 * drift, 1.0, 1 - 0.2 * drift};
+    const int x = 20 + 3 * i;
+    std::array planes = ground;
+    for (int k = 0; k < 3; ++k) {
+      paste(planes[k], target[k], x, 80);
+      for (std::uint8_t& pixel : planes[k].pixels)
+        pixel = static_cast<std::uint8_t>(pixel * gains[k]);
+    }
+    const Found found =
+        finder.find(make_frame(GST_VIDEO_FORMAT_RGB, planes[0], planes[1], planes[2]));
+    assert_claimed_at(found, x, 80);
+    assert_equals_int(found.peaks[0].id, 1);
+  }
 }
 
 ELEMENT_TESTS(a_seek, 0, std::size(trackers)) {

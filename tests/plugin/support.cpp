@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "support.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <random>
 
 Gray texture(int width, int height, unsigned seed) {
@@ -33,6 +35,13 @@ void paste(Gray& onto, const Gray& image, int x, int y) {
 const char* backend() {
   const char* requested = std::getenv("XCORR_TEST_BACKEND");
   return requested && *requested ? requested : "cpu";
+}
+
+std::vector<Peak> claims(const Found& found) {
+  std::vector<Peak> seen;
+  std::ranges::copy_if(found.peaks, std::back_inserter(seen),
+                       [](const Peak& peak) { return !peak.lost; });
+  return seen;
 }
 
 Found found_in(GstBuffer* buffer) {

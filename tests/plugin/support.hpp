@@ -82,6 +82,9 @@ struct Found {
   std::vector<Peak> peaks;
 };
 
+/// Peaks that claim a place.
+std::vector<Peak> claims(const Found& found);
+
 /// The contents of the buffer's meta; fails the test if there is none.
 Found found_in(GstBuffer* buffer);
 

@@ -68,8 +68,9 @@ TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
-/// Where its colours are less suffices: as sharp a response that is a quarter of the usual one, or
-/// less yet if it is recognised.
+/// Where its colours are less suffices, but for small boxes: as sharp a response that is a quarter
+/// of the usual one, if what was learnt last resembles the first view, or less yet if it is
+/// recognised.
 TEST_F(ByFilterTest, ALostTargetIsFoundWhereItsColoursAre) {
   see({peak(100, 50)}, {});
   for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
@@ -82,21 +83,29 @@ TEST_F(ByFilterTest, ALostTargetIsFoundWhereItsColoursAre) {
   struct Case {
     double share, sure, recognition;
     bool by_color, found;
+    double resemblance = 1, side = 40;
   };
-  for (const auto& [share, sure, recognition, by_color, found] : {Case{0.3, 0.95, 0, true, true},
-                                                                  {0.3, 0.95, 0, false, false},
-                                                                  {0.2, 0.95, 0, true, false},
-                                                                  {0.3, 0.8, 0, true, false},
-                                                                  {0.2, 0.5, 0.9, true, true},
-                                                                  {0.2, 0.5, 0.9, false, false},
-                                                                  {0.1, 0.5, 0.9, true, false},
-                                                                  {0.2, 0.3, 0.9, true, false},
-                                                                  {0.2, 0.5, 0.1, true, false}}) {
+  for (const auto& [share, sure, recognition, by_color, found, resemblance, side] :
+       {Case{0.3, 0.95, 0, true, true},
+        {0.3, 0.95, 0, false, false},
+        {0.2, 0.95, 0, true, false},
+        {0.3, 0.8, 0, true, false},
+        {0.2, 0.5, 0.9, true, true},
+        {0.2, 0.5, 0.9, false, false},
+        {0.1, 0.5, 0.9, true, false},
+        {0.2, 0.3, 0.9, true, false},
+        {0.2, 0.5, 0.1, true, false},
+        {0.3, 0.95, 0, true, false, 0.7},
+        {0.2, 0.5, 0.9, true, true, 0.7},
+        {0.3, 0.95, 0, true, false, 1, 15},
+        {0.2, 0.5, 0.9, true, false, 1, 15}}) {
     tracker_ = lost;
     for (int i = 0; i < 3; ++i) {
       RatedDetection there = rated_detection(400 + i, 300, sure);
       there.response *= share;
       there.recognition = recognition;
+      there.resemblance = resemblance;
+      there.box.width = there.box.height = side;
       there.by_color = by_color && i == 0;  // then it is where the candidate is expected
       if (i == 0)
         see({}, {nothing_nearby(), there});
@@ -104,7 +113,8 @@ TEST_F(ByFilterTest, ALostTargetIsFoundWhereItsColoursAre) {
         see({}, {there});
     }
     EXPECT_EQ(track().target.state, found ? TrackState::tracked : TrackState::lost)
-        << share << ' ' << sure << ' ' << recognition << ' ' << by_color;
+        << share << ' ' << sure << ' ' << recognition << ' ' << by_color << ' ' << resemblance
+        << ' ' << side;
   }
 }
 

@@ -8,6 +8,14 @@
 
 namespace xcorr::cuda {
 
+/// The score of a shift, of an ensemble with those of the pairs before.
+__device__ inline double kept_score(const stage::WindowSearch::Problem& p, const SearchBuffers& b,
+                                    int window, int shift, double score) {
+  if (p.pairs == 1) return score;
+  const std::int64_t at = std::int64_t{window} * p.shifts() * p.shifts() + shift;
+  return b.next_sums[at] = p.combined(score, b.sums + at);
+}
+
 /// The best of the block's, for all threads.
 template <int warps>
 __device__ ScoredShift block_best(ScoredShift own) {

@@ -151,8 +151,9 @@ struct Band {
     return y >= top && y < until;
   }
   /// The place's number among those of the band, at which a window's search begins.
-  __device__ std::int64_t first(const SearchedPlaces& places, const WindowSums& sums) const {
-    return std::int64_t{places.top - top} * sums.pitch + places.left;
+  /// \param pitch  of the places' rows
+  __device__ std::int64_t first(const SearchedPlaces& places, int pitch) const {
+    return std::int64_t{places.top - top} * pitch + places.left;
   }
 };
 
@@ -174,30 +175,42 @@ struct Bands {
     rows = min_of(step + p.shifts() - 1, places.height);
   }
   std::size_t numbers() const { return static_cast<std::size_t>(Size{places.width, rows}.area()); }
-  std::size_t bytes() const { return (sizeof(ScaledSum) + sizeof(std::uint32_t)) * numbers(); }
+  /// \param of_place  bytes
+  std::size_t bytes(std::size_t of_place) const { return of_place * numbers(); }
 };
 
-/// Makes the sums of band after band in the workspace, of Bands::bytes(), and calls search(band,
-/// sums), which enqueues the searches.
+/// Calls make_sums(places) and search(band) for band after band: the first enqueues what makes the
+/// sums at these places in the workspace, the second the searches.
+template <class MakeSums, class Search>
+Status search_in_bands(const Bands& bands, MakeSums make_sums, Search search) {
+  for (int top = 0; top < bands.places.height; top += bands.step) {
+    const Rect places{0, top, bands.places.width, min_of(bands.rows, bands.places.height - top)};
+    if (Status s = make_sums(places); !s.ok()) return s;
+    if (Status s = search(Band{top, top + bands.step}); !s.ok()) return s;
+  }
+  return {};
+}
+
+/// Of a place, with scaled sums.
+constexpr std::size_t scaled_sum_bytes = sizeof(ScaledSum) + sizeof(std::uint32_t);
+
+/// The same of bytes, with their scaled sums: search(band, sums).
 template <class Search>
 Status search_in_bands(const stage::WindowSearch::Problem& p, const Device& device,
                        const stage::WindowSearch::Buffers& b, Search search) {
   const Bands bands(p);
   auto* const sums = static_cast<ScaledSum*>(b.workspace);
   auto* const squares = reinterpret_cast<std::uint32_t*>(sums + bands.numbers());
-  for (int top = 0; top < bands.places.height; top += bands.step) {
-    const Rect places{0, top, bands.places.width, min_of(bands.rows, bands.places.height - top)};
-    if (Status s = launch_window_sums_strips(
-            frame_windows(p, places), device,
-            {{nullptr, b.stream}, b.frame, nullptr, nullptr, squares}, sums);
-        !s.ok())
-      return s;
-    if (Status s =
-            search(Band{top, top + bands.step}, WindowSums{sums, squares, bands.places.width});
-        !s.ok())
-      return s;
-  }
-  return {};
+  return search_in_bands(
+      bands,
+      [&](const Rect& places) {
+        return launch_window_sums_strips(frame_windows(p, places), device,
+                                         {{nullptr, b.stream}, b.frame, nullptr, nullptr, squares},
+                                         sums);
+      },
+      [&](const Band& band) {
+        return search(band, WindowSums{sums, squares, bands.places.width});
+      });
 }
 
 }  // namespace xcorr::cuda

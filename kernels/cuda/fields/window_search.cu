@@ -127,13 +127,10 @@ __global__ void __launch_bounds__(threads, 2)
           squares = __dp4a(f, f, squares);
         }
       }
-      double score = window_score(reference, variance, {reference.n, double(sum), double(squares)},
-                                  double(product));
-      if (p.pairs > 1) {
-        const std::int64_t at = std::int64_t{index} * p.shifts() * p.shifts() + shift;
-        score = b.next_sums[at] = p.combined(score, b.sums + at);
-      }
-      scores[shift] = score;
+      scores[shift] =
+          kept_score(p, b, index, shift,
+                     window_score(reference, variance, {reference.n, double(sum), double(squares)},
+                                  double(product)));
     }
     __syncthreads();
     if (p.is_last()) write_vector<warps>(p, window, places, scores, b.vectors[index]);

@@ -3,7 +3,7 @@
 // Searches of the windows of a grid by matrix instructions, some of a row in a block. Windows that
 // overlap have strips of columns in common, as wide as the grid's spacing: the products of each
 // strip are summed once, and a window's are the sums of its strips'. Products are made as in
-// window_search_tensor.cu, but for the depth: it has 16 columns of two rows. Then a warp has a
+// tensor_window.cuh, but for the depth: it has 16 columns of two rows. Then a warp has a
 // window: it estimates its scores in single precision, one lane per column of shifts, and scores
 // exactly what is best and what is around it; where estimates do not tell which is best, all.
 #include "cuda/common/warp.cuh"
@@ -19,7 +19,7 @@ constexpr int strips = 8;          ///< of a block
 constexpr int most_shifts = 33;    ///< along an axis
 constexpr int least_shifts = 17;   ///< with fewer, searches of single windows are as quick
 constexpr int depth_columns = 16;  ///< of a strip; those beyond its own are multiplied with 0
-constexpr int tiles_x = 3, tiles_y = 5, tiles = 5;  ///< as in window_search_tensor.cu
+constexpr int tiles_x = 3, tiles_y = 5, tiles = 5;  ///< as in tensor_window.cuh
 static_assert(strips <= warps);
 constexpr int product_pitch = 36, products_of_strip = most_shifts * product_pitch;
 
@@ -68,7 +68,7 @@ __device__ void stage_images(const stage::WindowSearch::Problem& p, const Layout
 }
 
 /// The sums of products of a strip at 16 shifts dx and all dy, by a warp. As in
-/// window_search_tensor.cu rows g and g + 8 of A are four shifts apart; of the depth, a lane has
+/// tensor_window.cuh rows g and g + 8 of A are four shifts apart; of the depth, a lane has
 /// eight columns of one row. A's words begin at any byte.
 template <class T>
 __device__ void multiply_strip(const Layout<T>& layout, const u32* memory, int strip, int tile,
@@ -325,7 +325,7 @@ __global__ void __launch_bounds__(threads, 3)
     sums.y += strip_sums[warp + k].y;
   }
   const BlockWindow<T> window{{static_cast<u32>(p.window * p.window), sums.x, sums.y,
-                               frame_sums.from(band.first(places, frame_sums))},
+                               frame_sums.from(band.first(places, frame_sums.pitch))},
                               memory + layout.products + warp * products_of_strip};
   find_vector(p, windows[warp], places, window, found[warp], b.vectors[first + warp]);
 }
@@ -348,7 +348,7 @@ bool supports(const stage::WindowSearch::Problem& p, const Device& device) {
 }
 
 std::size_t workspace(const stage::WindowSearch::Problem& p, const Device&) {
-  return Bands(p).bytes();
+  return Bands(p).bytes(scaled_sum_bytes);
 }
 
 Status launch(const stage::WindowSearch::Problem& p, const Device& device,

@@ -1,40 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows by matrix instructions, one block per window. For one row y of the frame the
-// products with all rows of the window, at shifts (dx, dy), are a matrix A times a matrix B:
-//   A[dx][i] = frame[y][i + dx], B[i][dy] = window[y - dy][i],
-// of which the sum over y is what is asked. Columns i fill the instructions' depth. Eight shifts dy
-// share a tile of B, and so do eight rows further in the frame eight shifts further: of all rows y
-// that differ by multiples of eight a warp loads each tile once. A's words begin at any byte: they
-// are read from four copies of the frame that begin a byte apart. A warp has sixteen shifts dx and
-// all dy, so that its lanes keep the sums of their shifts. The sums of the frame's windows, which
-// neighbours share, are those of all of a band of the frame, mostly its whole, from a kernel
-// before. Single precision then names the few shifts that may be the best, to be scored exactly.
+// Searches of windows of bytes by matrix instructions, one block per window (tensor_window.cuh).
+// The sums of the frame's windows, which neighbours share, are those of all of a band of the frame,
+// mostly its whole, from a kernel before. Single precision then names the few shifts that may be
+// the best, to be scored exactly.
 #include "cuda/common/warp.cuh"
-#include "cuda/fields/tensor_search.cuh"
+#include "cuda/fields/tensor_window.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
 using u32 = std::uint32_t;
 
-/// What a kernel is made for. \tparam steps  depths of 32 that hold the window's columns
-/// \tparam tiles  of eight rows that hold the window's, and seven rows more
-/// \tparam tiles_x, tiles_y  of 16 shifts in x, a warp each, and of 8 in y
-template <int steps_, int tiles_, int tiles_x_, int tiles_y_>
-struct Tiling {
-  static constexpr int steps = steps_, tiles = tiles_, tiles_x = tiles_x_, tiles_y = tiles_y_;
-  static constexpr int warps = tiles_x, threads = 32 * warps;
-  /// Of a multiprocessor, which shared memory has room for; more than 16 not all devices take.
-  static constexpr int blocks = min_of(16, (steps == 1 ? 27 : 15) / warps);
-  static constexpr int words = 4 * tiles_x + 8 * steps;  ///< of a row of the frame
-  using Frame = StagedRows<words, 4>;
-  static constexpr int pitch = steps == 1 ? 8 : 24;  ///< of the window's rows
-  static constexpr int window_rows = 8 * tiles + margin;
-  static constexpr int product_pitch =
-      16 * tiles_x + 4;                        ///< of the products' rows: in banks of their own
-  static constexpr int of_lane = 4 * tiles_y;  ///< shifts whose sums a lane has
-};
+/// Of a multiprocessor, which shared memory has room for; more than 16 not all devices take.
+template <class T>
+constexpr int blocks = min_of(16, (T::steps == 1 ? 27 : 15) / T::warps);
 
 /// Where a block's data lie in shared memory, in words. Products and estimates take the place of
 /// the images.
@@ -43,103 +23,43 @@ struct Layout {
   typename T::Frame frame;
   int copy, window, end;
 
-  static constexpr int estimates = 8 * T::tiles_y * T::product_pitch;
+  static constexpr int product_pitch =
+      16 * T::tiles_x + 4;  ///< of the products' rows: in banks of their own
+  static constexpr int estimates = 8 * T::tiles_y * product_pitch;
 
   __host__ __device__ explicit Layout(const stage::WindowSearch::Problem& p)
       : frame{p.window + p.shifts() - 1, p.window + p.shifts() - 1},
         copy(frame.copy()),
         window(4 * copy),
-        end(window + T::window_rows * T::pitch) {
+        end(window + T::window_words) {
     constexpr int results = estimates + T::of_lane * T::threads;
-    const int read = 3 * copy + 8 * (T::tiles_y + T::tiles - 1) * T::words;
+    const int read = 3 * copy + T::read_rows * T::words;
     end = max_of(end, max_of(results, read));
   }
   __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
 };
-
-/// Rows of words of the window between its rows of zeros.
-/// \param load  load(y, x) gives a word of it
-template <class T, class Load>
-__device__ uint2 stage_words(const stage::WindowSearch::Problem& p, u32* to, Load load) {
-  constexpr int across = 8 * T::steps;
-  const auto number = [](int row, int column) { return (row + margin) * T::pitch + column; };
-  for (int k = threadIdx.x; k < (T::window_rows - p.window) * across; k += T::threads) {
-    const int row = k / across;
-    to[number(row < margin ? row - margin : row - margin + p.window, k % across)] = 0;
-  }
-  uint2 own{0, 0};
-#pragma unroll 2
-  for (int k = threadIdx.x; k < p.window * across; k += T::threads) {
-    const int y = k / across, x = 4 * (k % across), rest = p.window - x;
-    u32 word = load(y, x);
-    if (rest < 4) word &= rest <= 0 ? 0 : (1u << 8 * rest) - 1;
-    to[number(y, x / 4)] = word;
-    own.x = __dp4a(word, 0x01010101u, own.x);
-    own.y = __dp4a(word, word, own.y);
-  }
-  return own;
-}
 
 /// Returns this thread's part of the window's sum and sum of squares.
 template <class T>
 __device__ uint2 stage_window(const stage::WindowSearch::Problem& p, const SearchBuffers& b,
                               const InterrogationWindow& window, u32* to) {
   const std::uint8_t* const first = b.reference + window.y * p.pitch;
-  u32 word[1];
-  if (window.x >= 3 && window.x + 32 * T::steps + 8 <= p.frame.width)  // as in stage_part()
-    return stage_words<T>(p, to, [&](int y, int x) {
-      load_words_inside(first + y * p.pitch, window.x + x, word);
-      return word[0];
+  uint2 own{0, 0};
+  const auto stage = [&](auto load) {
+    stage_words<T, 1>(p, to, load, [&](const u32(&words)[1]) {
+      own.x = __dp4a(words[0], 0x01010101u, own.x);
+      own.y = __dp4a(words[0], words[0], own.y);
     });
-  return stage_words<T>(p, to, [&](int y, int x) {
-    load_words(first + y * p.pitch, window.x + x, p.frame.width, word);
-    return word[0];
-  });
-}
-
-/// The shifts of a lane: how far its i-th one lies from the first place. Rows g and g + 8 of A are
-/// not eight shifts apart but four, and a lane's halves of the depth lie side by side: three words
-/// in a row are all that it needs of A.
-template <class T>
-struct LaneShifts {
-  int first_x, first_y;
-
-  __device__ LaneShifts()
-      : first_x(threadIdx.x / 32 * 16 + threadIdx.x / 16 % 2 * 8 + threadIdx.x / 4 % 4),
-        first_y(2 * (threadIdx.x % 4)) {}
-  __device__ int x(int i) const { return first_x + 4 * (i % 4 / 2); }
-  __device__ int y(int i) const { return first_y + 8 * (i / 4) + i % 2; }
-};
-
-/// The products at the lane's shifts. Below the frame's rows words of any kind meet the window's
-/// rows of zeros, or shifts that are not asked for.
-template <class T>
-__device__ void multiply(const Layout<T>& layout, const u32* copies, const u32* window,
-                         u32 (&products)[T::tiles_y][4]) {
-  const int lane = threadIdx.x % 32, group = lane / 4, column = lane % 4;
-  copies += group % 4 * layout.copy + 4 * (threadIdx.x / 32) + 2 * (group / 4) + 2 * column;
-  window += (margin - group) * T::pitch + 2 * column;
-#pragma unroll 1
-  for (int first = 0; first < 8; ++first)
-#pragma unroll 1
-    for (int step = 0; step < T::steps; ++step) {
-      const u32* const left = copies + first * T::words + 8 * step;
-      const u32* const right = window + first * T::pitch + 8 * step;
-      multiply_rows<T::tiles_y, T::tiles>(
-          [&](int q, u32(&a)[4]) {
-            // A lane has three words of A, but instructions take four registers in a row: what is
-            // loaded twice need not be copied.
-            const u32* const at = left + 8 * q * T::words;
-            const auto* const bytes = reinterpret_cast<const std::uint8_t*>(at);
-            const uint2 low = *reinterpret_cast<const uint2*>(at);
-            a[0] = low.x;
-            a[1] = low.y;
-            a[2] = load_word(bytes + 4);
-            a[3] = load_word(bytes + 8);
-          },
-          [&](int d) { return *reinterpret_cast<const uint2*>(right + 8 * d * T::pitch); },
-          products);
-    }
+  };
+  if (window.x >= 3 && window.x + 32 * T::steps + 8 <= p.frame.width)  // as in stage_part()
+    stage([&](int y, int x, u32(&words)[1]) {
+      load_words_inside(first + y * p.pitch, window.x + x, words);
+    });
+  else
+    stage([&](int y, int x, u32(&words)[1]) {
+      load_words(first + y * p.pitch, window.x + x, p.frame.width, words);
+    });
+  return own;
 }
 
 /// What the scores of a window's shifts are made of.
@@ -282,7 +202,7 @@ __device__ void find_vector(const stage::WindowSearch::Problem& p,
 }
 
 template <class T>
-__global__ void __launch_bounds__(T::threads, T::blocks)
+__global__ void __launch_bounds__(T::threads, blocks<T>)
     window_search_tensor(stage::WindowSearch::Problem p, SearchBuffers b, Band band,
                          WindowSums frame_sums) {
   __shared__ uint2 reference;  // its window's sum and sum of squares
@@ -300,36 +220,19 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   block_sums<T::warps>(sums);
   if (threadIdx.x == 0) reference = {sums[0], sums[1]};
   u32 products[T::tiles_y][4] = {};
-  multiply(layout, memory, memory + layout.window, products);
+  multiply<T>(layout.copy, memory, memory + layout.window, products);
   __syncthreads();  // the products take the frame's place
   const LaneShifts<T> shifts;
 #pragma unroll
   for (int i = 0; i < T::of_lane; ++i)
-    memory[shifts.y(i) * T::product_pitch + shifts.x(i)] = products[i / 4][i % 4];
+    memory[shifts.y(i) * Layout<T>::product_pitch + shifts.x(i)] = products[i / 4][i % 4];
   wait_for_previous();
   const ShiftSums all{{static_cast<u32>(p.window * p.window), reference.x, reference.y,
-                       frame_sums.from(band.first(places, frame_sums))},
+                       frame_sums.from(band.first(places, frame_sums.pitch))},
                       memory,
-                      T::product_pitch};
+                      Layout<T>::product_pitch};
   Scores<T> scores(all, places, dynamic_shared<float>() + layout.estimates);
   find_vector(p, window, places, all, scores, vector);
-}
-
-/// Calls body(Tiling) with the least that holds the problem; `otherwise` if none does.
-template <class Result, class Body>
-Result with_tiling(const stage::WindowSearch::Problem& p, Result otherwise, Body body) {
-  const auto with_shifts = [&](auto steps, auto tiles) {
-    constexpr int s = decltype(steps)::value, t = decltype(tiles)::value;
-    if (p.shifts() <= 16) return body(Tiling<s, t, 1, 2>{});
-    if (p.shifts() <= 24) return body(Tiling<s, t, 2, 3>{});
-    if (p.shifts() <= 40) return body(Tiling<s, t, 3, 5>{});
-    return otherwise;
-  };
-  using std::integral_constant;
-  if (p.window <= 32) return with_shifts(integral_constant<int, 1>{}, integral_constant<int, 5>{});
-  if (p.window <= 40) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 6>{});
-  if (p.window <= 64) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 9>{});
-  return otherwise;
 }
 
 bool supports(const stage::WindowSearch::Problem& p, const Device& device) {
@@ -341,7 +244,7 @@ bool supports(const stage::WindowSearch::Problem& p, const Device& device) {
 }
 
 std::size_t workspace(const stage::WindowSearch::Problem& p, const Device&) {
-  return Bands(p).bytes();
+  return Bands(p).bytes(scaled_sum_bytes);
 }
 
 Status launch(const stage::WindowSearch::Problem& p, const Device& device,

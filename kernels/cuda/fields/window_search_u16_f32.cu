@@ -162,13 +162,10 @@ __global__ void __launch_bounds__(threads, 2)
         scores[shift] = unscored;
         return;
       }
-      double score = u16_f32_score<T>({Term(own[0]), Term(sums.product), Term(sums.sum),
-                                       Term(sums.squares), Term(own[1]), Term(own[2])});
-      if (p.pairs > 1) {
-        const std::int64_t at = std::int64_t{index} * p.shifts() * p.shifts() + shift;
-        score = b.next_sums[at] = p.combined(score, b.sums + at);
-      }
-      scores[shift] = score;
+      scores[shift] =
+          kept_score(p, b, index, shift,
+                     u16_f32_score<T>({Term(own[0]), Term(sums.product), Term(sums.sum),
+                                       Term(sums.squares), Term(own[1]), Term(own[2])}));
     };
     constexpr bool may_run = staged && std::is_floating_point_v<T>;
     const bool in_runs = may_run && !p.masked;

@@ -11,7 +11,7 @@
 // and squares of up to 66,051 bytes fit 32 bits too.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/match/window_sums.hpp"
+#include "cuda/match/window_sums.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -171,6 +171,15 @@ constexpr Variant<stage::WindowSums> table[] = {
 };
 
 }  // namespace
+
+bool supports_window_sums(const stage::WindowSums::Problem& p, const Device& device) {
+  return supports(p, device);
+}
+
+Status launch_window_sums(const stage::WindowSums::Problem& p, const Device& device,
+                          const stage::WindowSums::Buffers& b) {
+  return launch(p, device, b, nullptr);
+}
 
 Family window_sums_family() { return Family(table); }
 

@@ -188,11 +188,11 @@ struct WindowSearch {
 
 }  // namespace stage
 
-/// Sums over the frame's windows at these places, of bytes.
+/// Sums over the frame's windows at these places.
 inline stage::WindowSums::Problem frame_windows(const stage::WindowSearch::Problem& p,
                                                 const Rect& places) {
   Problem sums;
-  sums.type = ElementType::u8;
+  sums.type = p.type;
   sums.left = p.frame;
   sums.left_pitch = p.frame_pitch;
   sums.right = {p.window, p.window};

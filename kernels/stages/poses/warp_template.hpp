@@ -62,11 +62,14 @@ struct WarpEdges {
   /// these reach.
   XCORR_HD WarpMap at_full_size(WarpMap map) const {
     const int whole = map.level < level ? map.level : level, rest = level - whole;
+    // As its pixels are smaller, so many halvings of them need no samples of their own.
+    const int fewer = map.log2_samples < rest ? map.log2_samples : rest;
     map.level -= whole;
-    map.u_by_x >>= rest;
-    map.u_by_y >>= rest;
-    map.v_by_x >>= rest;
-    map.v_by_y >>= rest;
+    map.log2_samples -= fewer;
+    map.u_by_x >>= rest - fewer;
+    map.u_by_y >>= rest - fewer;
+    map.v_by_x >>= rest - fewer;
+    map.v_by_y >>= rest - fewer;
     map.width = (map.width << level) + 2 * edge_radius;
     map.height = (map.height << level) + 2 * edge_radius;
     return map;

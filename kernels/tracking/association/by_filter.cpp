@@ -38,6 +38,9 @@ constexpr double least_share_recognised = 0.4;
 /// if it is recognised.
 constexpr double sure_by_color = 0.9, least_share_by_color = 0.25;
 constexpr double sure_if_recognised = 0.4, least_share_if_recognised = 0.15;
+/// And only if what the filter has learnt last resembles the first view, or this is recognised; of
+/// a target of less than two pixels a cell many things have the colours, and resemble it.
+constexpr double least_resemblance_by_color = 0.8, least_side_by_color = 20;
 
 /// Every so many detections are learnt: others hardly differ.
 constexpr int detections_to_learn = 2;
@@ -98,9 +101,11 @@ bool has_middle_of(const Box& box, const Box& other) {
          std::abs(other.y + other.height / 2 - box.y - box.height / 2) <= box.height / 2;
 }
 
+/// Of a square of the same area.
+double side_of(const Box& box) { return std::sqrt(box.width * box.height); }
+
 bool is_large_enough(const Box& box, const Track& track) {
-  return std::sqrt(box.width * box.height) >= least_side ||
-         box.width >= least_share_of_size * track.template_width;
+  return side_of(box) >= least_side || box.width >= least_share_of_size * track.template_width;
 }
 
 /// Whether it lies where the target is followed, in that box, and is what was shown first.
@@ -318,11 +323,13 @@ void Targets::seek(Track& track, std::uint64_t frame,
   const auto is_by_color = [&](const RatedDetection& one) {
     if (!one.by_color && !(track.candidate && track.candidate_by_color && &one == &*first))
       return false;
+    if (side_of(one.box) < least_side_by_color) return false;
     const double share = one.response / track.trace.usual;
     const bool recognised = one.recognition >= rules.settings.min_confidence &&
                             one.confidence >= sure_if_recognised &&
                             share >= least_share_if_recognised;
-    return recognised || (one.confidence >= sure_by_color && share >= least_share_by_color);
+    return recognised || (one.confidence >= sure_by_color && share >= least_share_by_color &&
+                          one.resemblance >= least_resemblance_by_color);
   };
   const auto may_be = [&](const RatedDetection& one) {
     const bool soon = recently && is_nearby(one);
