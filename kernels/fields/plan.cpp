@@ -199,7 +199,11 @@ double FieldPlan::seconds_of(const Pass& pass) const {
                             ? static_cast<double>(image_.area()) +
                                   2 * count * pass.problem.window / pass.problem.spacing
                             : count * square(pass.problem.window);
-  return pixels * square(pass.problem.shifts()) / speed_of(device_, settings_.type).products;
+  const double products = pixels * square(pass.problem.shifts());
+  // Of two words four of bytes.
+  return name == "window_search_tensor_u16"
+             ? 4 * products / speed_of(device_, ElementType::u8).products
+             : products / speed_of(device_, settings_.type).products;
 }
 
 /// Of both fits.

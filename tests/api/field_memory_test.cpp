@@ -58,11 +58,14 @@ TEST(FieldMemory, WorkspacesAreOfBands) {
       const auto variant = select_variant<Stage>(problem, device);
       return variant.ok() ? variant.value()->workspace_bytes(problem, device) : 0;
     };
-    for (const bool grid : {false, true}) {
+    for (const auto& [type, grid] :
+         {std::pair{ElementType::u8, false}, {ElementType::u8, true}, {ElementType::u16, false}}) {
       std::size_t window_search[2], spline[2];
       for (const int i : {0, 1}) {
         const Size size{large.width, large.height << i};
-        stage::WindowSearch::Problem p{size, size.width, size.width};
+        const std::int64_t pitch = size.width * static_cast<std::int64_t>(size_of(type));
+        stage::WindowSearch::Problem p{size, pitch, pitch};
+        p.type = type;
         p.columns = size.width / 16 - 1;
         p.spacing = grid ? 16 : 0;
         p.count = p.columns * (size.height / 16 - 1);

@@ -109,7 +109,7 @@ TEST_P(FieldTypesTest, LessThanAStepOfBytes) {
 }
 
 TEST_P(FieldTypesTest, LargestPixels) {
-  // Sums of windows of the largest size, of pixels that are 0 or 65535.
+  // Sums of windows, of pixels that are 0 or 65535.
   Image<std::uint16_t> first(size), second(size);
   const Bytes all = random_image<std::uint8_t>({size.width + 8, size.height}, 6);
   for (int y = 0; y < size.height; ++y)
@@ -119,13 +119,16 @@ TEST_P(FieldTypesTest, LargestPixels) {
     }
   FieldSettings settings;
   settings.type = ElementType::u16;
-  settings.windows = {184};
-  settings.search_range = 3;
   settings.subpixel = FieldSubpixel::none;
-  int exact = 0;
-  for (const FieldVector& v : match(first.view(), second.view(), settings))
-    exact += v.score == 1 && v.dx == -2 && v.dy == 0;
-  EXPECT_GT(exact, 0);
+  // The largest ones of each way to search.
+  for (const auto& [window, range] : {std::pair{184, 3}, {64, 3}, {64, 16}, {40, 16}}) {
+    settings.windows = {window};
+    settings.search_range = range;
+    int exact = 0;
+    for (const FieldVector& v : match(first.view(), second.view(), settings))
+      exact += v.score == 1 && v.dx == -2 && v.dy == 0;
+    EXPECT_GT(exact, 0) << window << ' ' << range;
+  }
 }
 
 TEST_P(FieldTypesTest, WhatIsNotFiniteCountsAsZero) {

@@ -21,9 +21,19 @@ SOURCE, FOLDER, VERSION = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), 
 SKIPPED = 77
 PLUGIN, LIBRARY, LIBRARY_DEV, PLUGIN_DEV, DOC = PACKAGES = (
     'gstreamer1.0-cudaxcorr', 'libxcorr0', 'libxcorr-dev', 'gstreamer1.0-cudaxcorr-dev', 'libxcorr-doc')
+
+
+def cache():
+    """Of what has been compiled: debhelper sets another HOME, where ccache would find nothing."""
+    if not shutil.which('ccache'):
+        return {}
+    return {'CCACHE_DIR': subprocess.run(['ccache', '--get-config=cache_dir'], text=True, check=True,
+                                         stdout=subprocess.PIPE).stdout.strip()}
+
+
 # Debian's python3, with Debian's Sphinx. Kernels for one set of instructions: those for all take minutes to compile.
 ENVIRONMENT = {
-    **os.environ, 'PATH': f'/usr/bin:{os.environ["PATH"]}', 'LC_ALL': 'C.UTF-8',
+    **os.environ, **cache(), 'PATH': f'/usr/bin:{os.environ["PATH"]}', 'LC_ALL': 'C.UTF-8',
     'DEB_BUILD_OPTIONS': 'nocheck noopt noautodbgsym parallel=2', 'DEB_BUILD_PROFILES': 'pkg.cudaxcorr.nocuda',
     'DEB_CFLAGS_STRIP': '-g', 'DEB_CXXFLAGS_STRIP': '-g',
     'DEB_CXXFLAGS_APPEND': '-DHWY_COMPILE_ONLY_STATIC', 'GST_REGISTRY_1_0': str(FOLDER / 'registry.bin')}

@@ -83,28 +83,30 @@ TEST_F(ByFilterTest, ALostTargetIsFoundWhereItsColoursAre) {
   struct Case {
     double share, sure, recognition;
     bool by_color, found;
-    double resemblance = 1, side = 40;
+    double resemblance = 1, side = 40, likeness = 1;
   };
-  for (const auto& [share, sure, recognition, by_color, found, resemblance, side] :
-       {Case{0.3, 0.95, 0, true, true},
-        {0.3, 0.95, 0, false, false},
-        {0.2, 0.95, 0, true, false},
-        {0.3, 0.8, 0, true, false},
+  for (const auto& [share, sure, recognition, by_color, found, resemblance, side, likeness] :
+       {Case{0.3, 0.96, 0, true, true},
+        {0.3, 0.96, 0, false, false},
+        {0.2, 0.96, 0, true, false},
+        {0.3, 0.94, 0, true, false},
         {0.2, 0.5, 0.9, true, true},
         {0.2, 0.5, 0.9, false, false},
         {0.1, 0.5, 0.9, true, false},
         {0.2, 0.3, 0.9, true, false},
         {0.2, 0.5, 0.1, true, false},
-        {0.3, 0.95, 0, true, false, 0.7},
+        {0.3, 0.96, 0, true, false, 0.7},
         {0.2, 0.5, 0.9, true, true, 0.7},
-        {0.3, 0.95, 0, true, false, 1, 15},
-        {0.2, 0.5, 0.9, true, false, 1, 15}}) {
+        {0.3, 0.96, 0, true, false, 1, 15},
+        {0.2, 0.5, 0.9, true, false, 1, 15},
+        {0.2, 0.5, 0.9, true, false, 1, 40, 0.5}}) {
     tracker_ = lost;
     for (int i = 0; i < 3; ++i) {
       RatedDetection there = rated_detection(400 + i, 300, sure);
       there.response *= share;
       there.recognition = recognition;
       there.resemblance = resemblance;
+      there.likeness = likeness;
       there.box.width = there.box.height = side;
       there.by_color = by_color && i == 0;  // then it is where the candidate is expected
       if (i == 0)
@@ -114,7 +116,7 @@ TEST_F(ByFilterTest, ALostTargetIsFoundWhereItsColoursAre) {
     }
     EXPECT_EQ(track().target.state, found ? TrackState::tracked : TrackState::lost)
         << share << ' ' << sure << ' ' << recognition << ' ' << by_color << ' ' << resemblance
-        << ' ' << side;
+        << ' ' << side << ' ' << likeness;
   }
 }
 

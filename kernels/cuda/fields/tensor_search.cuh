@@ -168,7 +168,7 @@ struct Bands {
 #ifdef XCORR_SIMT
     constexpr int most = 1 << 11;  // small frames have several
 #else
-    constexpr int most = 1 << 24;  // 200 MB
+    constexpr int most = 1 << 24;  // 200 MB of sums of bytes, 270 of u16
 #endif
     if (places.area() <= most) return;
     step = max_of(most / places.width - p.shifts() + 1, p.shifts());

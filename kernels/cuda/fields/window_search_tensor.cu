@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(T::threads, blocks<T>)
   const InterrogationWindow& window = b.windows[blockIdx.x];
   FieldVector& vector = b.vectors[blockIdx.x];
   const SearchedPlaces places(window, p.frame, p.window, p.range);
-  if (write_if_left_out(p, window, places, vector)) return;
+  if (write_if_left_out(p, window, places, vector)) return wait_for_previous();
   if (!band.contains(places)) return wait_for_previous();  // the next band's sums wait for this one
   stage_part<T::threads>(b.frame, p.frame_pitch, p.frame, layout.frame, places.left, places.top,
                          memory, T::words);

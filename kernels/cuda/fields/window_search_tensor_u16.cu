@@ -23,7 +23,7 @@ struct FrameSums {
   static constexpr std::size_t of_place = 2 * sizeof(u64);
 };
 
-/// Of a multiprocessor, which shared memory has room for; more than 16 not all devices take.
+/// At least so many of a multiprocessor are to have registers; more than 16 not all devices take.
 template <class T>
 constexpr int blocks = min_of(16, (T::steps == 1 ? 15 : 9) / T::warps);
 
@@ -38,7 +38,7 @@ struct Layout {
       : frame{p.window + p.shifts() - 1, p.window + p.shifts() - 1},
         copy(frame.copy()),
         window(4 * copy),
-        // Of what the last copy is read past, nothing is written meanwhile.
+        // The last copy is read past its end while other warps write their products.
         products(max_of(window + 2 * T::window_words, 3 * copy + T::read_rows * T::words)),
         end(products + 2 * p.shifts() * p.shifts()) {}
   __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(T::threads, blocks<T>)
   const InterrogationWindow& window = b.windows[blockIdx.x];
   FieldVector& vector = b.vectors[blockIdx.x];
   const SearchedPlaces places(window, p.frame, p.window, p.range);
-  if (write_if_left_out(p, window, places, vector)) return;
+  if (write_if_left_out(p, window, places, vector)) return wait_for_previous();
   if (!band.contains(places)) return wait_for_previous();  // the next band's sums wait for this one
   const int shifts = p.shifts();
   auto* const products = reinterpret_cast<u64*>(memory + layout.products);
@@ -204,6 +204,8 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
       [&](const Band& band) {
         return with_tiling(p, Status{}, [&](auto tiling) {
           using T = decltype(tiling);
+          // Only the window sums are awaited: what came before has ended, since their kernel is
+          // enqueued after it.
           return enqueue_early(device, "window_search_tensor_u16", window_search_tensor_u16<T>,
                                dim3(static_cast<unsigned>(p.count)), dim3(T::threads),
                                Layout<T>(p).bytes(), b.stream, p,

@@ -37,7 +37,7 @@ template <class In, class Sum, class Squares>
 __global__ void __launch_bounds__(columns)
     window_sums(Problem p, const std::byte* left, Sum* sums, Squares* squares) {
   using M = Moments<Sum, Squares>;
-  let_next_begin();
+  let_next_begin();  // itself it begins when all before has ended: what begins now may read that
   left += p.left_offset(blockIdx.z);
   sums += first_window(p, blockIdx.z);
   squares += first_window(p, blockIdx.z);
@@ -145,8 +145,10 @@ Status launch_as(const Problem& p, const stage::WindowSums::Buffers& b) {
                  static_cast<Squares*>(b.window_squares));
 }
 
-Status launch(const stage::WindowSums::Problem& p, const Device&,
-              const stage::WindowSums::Buffers& b, PlanState*) {
+}  // namespace
+
+Status launch_window_sums(const stage::WindowSums::Problem& p, const Device&,
+                          const stage::WindowSums::Buffers& b, PlanState*) {
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
   if (p.correlate.type == ElementType::f32) return launch_as<float, double, double>(p.correlate, b);
@@ -157,29 +159,22 @@ Status launch(const stage::WindowSums::Problem& p, const Device&,
              : launch_as<std::uint8_t, u32, u64>(p.correlate, b);
 }
 
-bool supports(const stage::WindowSums::Problem& p, const Device&) {
+bool supports_window_sums(const stage::WindowSums::Problem& p, const Device&) {
   return p.correlate.shifts.height <= 65535LL * rows_per_block &&
          p.correlate.total_lefts() <= 65535;
 }
+
+namespace {
 
 constexpr Variant<stage::WindowSums> table[] = {
     {{.name = "window_sums",
       .backend = Backend::cuda,
       .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums,
                    Feature::own_lefts}},
-     {.supports = supports, .launch = launch}},
+     {.supports = supports_window_sums, .launch = launch_window_sums}},
 };
 
 }  // namespace
-
-bool supports_window_sums(const stage::WindowSums::Problem& p, const Device& device) {
-  return supports(p, device);
-}
-
-Status launch_window_sums(const stage::WindowSums::Problem& p, const Device& device,
-                          const stage::WindowSums::Buffers& b) {
-  return launch(p, device, b, nullptr);
-}
 
 Family window_sums_family() { return Family(table); }
 

@@ -9,6 +9,6 @@ namespace xcorr::cuda {
 
 bool supports_window_sums(const stage::WindowSums::Problem& problem, const Device& device);
 Status launch_window_sums(const stage::WindowSums::Problem& problem, const Device& device,
-                          const stage::WindowSums::Buffers& buffers);
+                          const stage::WindowSums::Buffers& buffers, PlanState* = nullptr);
 
 }  // namespace xcorr::cuda

@@ -62,7 +62,7 @@ struct WarpEdges {
   /// these reach.
   XCORR_HD WarpMap at_full_size(WarpMap map) const {
     const int whole = map.level < level ? map.level : level, rest = level - whole;
-    // As its pixels are smaller, so many halvings of them need no samples of their own.
+    // Its pixels are 2^rest times smaller in that level, so they need so many fewer samples.
     const int fewer = map.log2_samples < rest ? map.log2_samples : rest;
     map.level -= whole;
     map.log2_samples -= fewer;

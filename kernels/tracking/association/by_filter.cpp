@@ -34,13 +34,15 @@ constexpr int most_frames_nearby = 50;
 constexpr double least_share_recognised = 0.4;
 
 /// How sure a lost target has to be where its colours are, and what its filter must respond there:
-/// what has turned or deformed is responded to sharply still, but with much less; less surely yet
-/// if it is recognised.
-constexpr double sure_by_color = 0.9, least_share_by_color = 0.25;
-constexpr double sure_if_recognised = 0.4, least_share_if_recognised = 0.15;
-/// And only if what the filter has learnt last resembles the first view, or this is recognised; of
-/// a target of less than two pixels a cell many things have the colours, and resemble it.
-constexpr double least_resemblance_by_color = 0.8, least_side_by_color = 20;
+/// what has turned or deformed is responded to sharply still, but with much less. Then what the
+/// filter learnt last must resemble the first view.
+constexpr double sure_by_color = 0.95, least_share_by_color = 0.25,
+                 least_resemblance_by_color = 0.8;
+/// Less surely if it is recognised, by colours that are more alike than where it was last.
+constexpr double sure_if_recognised = 0.4, least_share_if_recognised = 0.15,
+                 least_likeness_by_color = 0.6;
+/// Of boxes with less than two pixels a cell many things have the colours.
+constexpr double least_side_by_color = 20;
 
 /// Every so many detections are learnt: others hardly differ.
 constexpr int detections_to_learn = 2;
@@ -326,6 +328,7 @@ void Targets::seek(Track& track, std::uint64_t frame,
     if (side_of(one.box) < least_side_by_color) return false;
     const double share = one.response / track.trace.usual;
     const bool recognised = one.recognition >= rules.settings.min_confidence &&
+                            one.likeness >= least_likeness_by_color &&
                             one.confidence >= sure_if_recognised &&
                             share >= least_share_if_recognised;
     return recognised || (one.confidence >= sure_by_color && share >= least_share_by_color &&

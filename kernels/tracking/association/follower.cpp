@@ -193,7 +193,8 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
     const TargetBox& place = places[rated_detections.size()];
     rated_detections.push_back({place.target, seen.box, seen.response, follow::confidence(seen.psr),
                                 seen.angle, follow::resemblance(seen), follow::recognition(seen),
-                                follow::most_growth(seen), place.by_color});
+                                follow::most_growth(seen), seen.color_likeness_here,
+                                place.by_color});
   }
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;

@@ -61,7 +61,8 @@ struct RatedDetection {
   double resemblance = 1;                                        ///< as of resemblance()
   double recognition = 0;                                        ///< as of recognition()
   double most_growth = std::numeric_limits<double>::infinity();  ///< as of most_growth()
-  bool by_color = false;                                         ///< as of TargetBox
+  double likeness = 0;    ///< of the colours here and first, as of FilterDetection
+  bool by_color = false;  ///< as of TargetBox
 };
 
 /// The parameters of an update.
