@@ -20,6 +20,9 @@ struct Speed {
 
 Speed speed_of(const Device& device, ElementType type);
 
+/// Of bytes, that a product of two words is made of where halves of pixels are multiplied.
+inline constexpr int byte_products = 4;
+
 /// over_budget where a frame takes longer than max_work permits; `what` says which task.
 Status check_work(double seconds, const Budget& budget, const std::string& what);
 

@@ -200,9 +200,8 @@ double FieldPlan::seconds_of(const Pass& pass) const {
                                   2 * count * pass.problem.window / pass.problem.spacing
                             : count * square(pass.problem.window);
   const double products = pixels * square(pass.problem.shifts());
-  // Of two words four of bytes.
   return name == "window_search_tensor_u16"
-             ? 4 * products / speed_of(device_, ElementType::u8).products
+             ? byte_products * products / speed_of(device_, ElementType::u8).products
              : products / speed_of(device_, settings_.type).products;
 }
 

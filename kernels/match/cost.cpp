@@ -6,11 +6,6 @@
 #include <xcorr/correlate.hpp>
 
 namespace xcorr {
-namespace {
-
-constexpr int byte_products = 4;  // of two words
-
-}  // namespace
 
 double seconds_of(const SearchWork& work, Products products, const Device& device) {
   const Speed speed = speed_of(device, work.type);

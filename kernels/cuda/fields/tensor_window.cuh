@@ -76,8 +76,8 @@ struct LaneShifts {
 };
 
 /// Adds the products at the lane's shifts. Below the frame's rows words of any kind meet the
-/// window's rows of zeros, or shifts that are not asked for. \param copy  words from one of the
-/// frame's copies to the next
+/// window's rows of zeros, or shifts that are not asked for.
+/// \param copy  words from one of the frame's copies to the next
 template <class T>
 __device__ void multiply(int copy, const std::uint32_t* copies, const std::uint32_t* window,
                          std::uint32_t (&products)[T::tiles_y][4]) {
@@ -122,6 +122,14 @@ Result with_tiling(const stage::WindowSearch::Problem& p, Result otherwise, Body
   if (p.window <= 40) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 6>{});
   if (p.window <= 64) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 9>{});
   return otherwise;
+}
+
+/// Whether the problem has a tiling, and a block room for that one's data.
+template <template <class Tiling> class Layout>
+bool tiling_fits(const stage::WindowSearch::Problem& p, const Device& device) {
+  return with_tiling(p, false, [&](auto tiling) {
+    return Layout<decltype(tiling)>(p).bytes() + search_static_bytes <= max_shared_bytes(device);
+  });
 }
 
 }  // namespace xcorr::cuda

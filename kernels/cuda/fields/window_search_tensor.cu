@@ -237,10 +237,7 @@ __global__ void __launch_bounds__(T::threads, blocks<T>)
 
 bool supports(const stage::WindowSearch::Problem& p, const Device& device) {
   return device.compute_capability >= 75 && supports_window_sums_strips(frame_windows(p), device) &&
-         with_tiling(p, false, [&](auto tiling) {
-           return Layout<decltype(tiling)>(p).bytes() + search_static_bytes <=
-                  max_shared_bytes(device);
-         });
+         tiling_fits<Layout>(p, device);
 }
 
 std::size_t workspace(const stage::WindowSearch::Problem& p, const Device&) {
