@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t least_shared_out = std::int64_t{1} << 17;
 
 /// So many windows one by one run side by side on a GPU, of which each leaves most idle.
-constexpr std::size_t most_lanes = 8;
+constexpr std::size_t most_lanes = 16;
 
 /// What windows of a batch have in common.
 struct BatchKey {

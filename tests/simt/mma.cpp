@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What matrix instructions do with all lanes' operands, see simt/mma.hpp and simt/mma_halves.hpp.
-// The layouts are those of the PTX manual: ldmatrix, mma.m16n8k32, mma.m16n8k8, mma.m16n8k16.
+// The layouts are those of the PTX manual: ldmatrix, mma.m16n8k32, mma.m16n8k8, mma.m16n8k16,
+// mma.m16n8k4.
 #include "simt/mma.hpp"
 
 #include <bit>
@@ -99,6 +100,20 @@ void complete_tf32_product(void* const* payloads, unsigned) {
   }
   if (!of(0).wanted) return;
   for (int l = 0; l < 32; ++l) add_products(of(l).c, l, a, b);
+}
+
+void complete_f64_product(void* const* payloads, unsigned) {
+  const auto of = [&](int l) -> F64Product& { return *static_cast<F64Product*>(payloads[l]); };
+  double a[16][4], b[8][4];
+  for (int l = 0; l < 32; ++l) {
+    a[l / 4][l % 4] = of(l).a[0];
+    a[l / 4 + 8][l % 4] = of(l).a[1];
+    b[l / 4][l % 4] = of(l).b;
+  }
+  for (int l = 0; l < 32; ++l)
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 4; ++k)
+        of(l).c[i] = std::fma(a[l / 4 + i / 2 * 8][k], b[2 * (l % 4) + i % 2][k], of(l).c[i]);
 }
 
 void complete_half_product(void* const* payloads, unsigned) {

@@ -116,6 +116,31 @@ TEST(MatrixProduct, OfTf32NotWanted) {
   EXPECT_EQ(product(a, b, 7, 0), std::vector<float>(16 * 8, 7));
 }
 
+// ---- float64 --------------------------------------------------------------------------------
+
+/// The product of a 16x4 matrix and a 4x8 one, added to 1.
+__global__ void multiply_f64(const double* a, const double* b, double* out) {
+  const int lane = threadIdx.x, row = lane / 4, k = lane % 4;
+  const double left[2] = {a[row * 4 + k], a[(row + 8) * 4 + k]};
+  double sums[4] = {1, 1, 1, 1};
+  multiply_add_f64(sums, left, b[k * 8 + row]);
+  for (int i = 0; i < 4; ++i) out[(row + i / 2 * 8) * 8 + 2 * k + i % 2] = sums[i];
+}
+
+TEST(MatrixProduct, OfF64) {
+  std::vector<double> a(16 * 4), b(4 * 8);
+  for (int i = 0; i < 16 * 4; ++i) a[i] = i;
+  for (int k = 0; k < 4; ++k) b[k * 8 + 2 * k] = 1;
+  b[1 * 8 + 5] = 0x1p-30;
+  const Array<double> left(a), right(b), out(16 * 8);
+  run(multiply_f64, 1, 32, 0, left.data(), right.data(), out.data());
+  const auto sums = out.values();
+  EXPECT_EQ(sums[0], 1);
+  EXPECT_EQ(sums[4], 3);           // a[0][2]
+  EXPECT_EQ(sums[9 * 8 + 6], 40);  // a[9][3]
+  EXPECT_EQ(sums[15 * 8 + 5], 1 + 61 * 0x1p-30);
+}
+
 // ---- halves ---------------------------------------------------------------------------------
 
 /// c += a b of a 16x16 matrix of bytes and the columns, as rows, of a 16x8 one.

@@ -23,6 +23,12 @@ struct SearchBuffers {
 /// Of a place that was not tried: less than any score.
 inline constexpr double unscored = -2;
 
+/// Of such a place, in single precision.
+inline constexpr float no_estimate = -1e30F;
+
+/// A share of the greatest estimate: by less than the rest two estimates are off.
+inline constexpr float estimate_slack = 1 - 4e-6F;
+
 /// At least what the searches have of shared memory besides.
 inline constexpr std::size_t search_static_bytes = 3072;
 
@@ -36,6 +42,34 @@ __device__ inline bool write_if_left_out(const stage::WindowSearch::Problem& p,
     vector =
         vector_without(window, p.window, is_left_out ? window.status : FieldStatus::out_of_range);
   return true;
+}
+
+/// The vector of a window by a warp, from its best shift and the best one away from there, -1:
+/// none. \param found  in shared memory, of the warp alone \param exact  exact(x, y) gives the
+/// score of a shift
+template <class Exact>
+__device__ void write_found(const stage::WindowSearch::Problem& p,
+                            const InterrogationWindow& window, const SearchedPlaces& places,
+                            int best, int second, Exact exact, FoundPlace& found,
+                            FieldVector& vector) {
+  const int lane = threadIdx.x % 32, shifts = p.shifts();
+  if (lane < 10) {  // the best place and those around it, and the second one
+    const bool of_second = lane == 9;
+    const int shift = of_second ? second : best;
+    const int x = shift % shifts + (of_second ? 0 : lane % 3 - 1),
+              y = shift / shifts + (of_second ? 0 : lane / 3 - 1);
+    const bool exists = shift >= 0 && places.contains(x, y);
+    const double score = exists ? exact(x, y) : 0;
+    if (of_second)
+      found.second = score;
+    else
+      found.set_score(p.subpixel, lane, score);
+  }
+  __syncwarp();
+  if (lane != 0) return;
+  found.x = best % shifts;
+  found.y = best / shifts;
+  vector = vector_of(p, window, places, found);
 }
 
 struct ScoredShift {

@@ -135,11 +135,6 @@ struct WindowScores {
   }
 };
 
-constexpr float no_estimate = -1e30F;
-
-/// A share of the greatest estimate: by less than the rest two estimates are off.
-constexpr float estimate_slack = 1 - 4e-6F;
-
 // ---- bands ----------------------------------------------------------------------------------
 
 /// Rows of places in the frame. A launch searches the windows whose first place is in one of them.

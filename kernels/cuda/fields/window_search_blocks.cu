@@ -256,23 +256,9 @@ __device__ void find_vector(const stage::WindowSearch::Problem& p,
     return;
   }
   if (second == Estimates<T>::unsure) second = best_exactly(sums, places, shifts, best);
-  if (lane < 10) {  // the best place and those around it, and the second one
-    const bool of_second = lane == 9;
-    const int shift = of_second ? second : best;
-    const int x = shift % shifts + (of_second ? 0 : lane % 3 - 1),
-              y = shift / shifts + (of_second ? 0 : lane / 3 - 1);
-    const bool exists = shift >= 0 && places.contains(x, y);
-    const double score = exists ? sums.exact(x, y) : 0;
-    if (of_second)
-      found.second = score;
-    else
-      found.set_score(p.subpixel, lane, score);
-  }
-  __syncwarp();
-  if (lane != 0) return;
-  found.x = best % shifts;
-  found.y = best / shifts;
-  vector = vector_of(p, window, places, found);
+  write_found(
+      p, window, places, best, second, [&](int x, int y) { return sums.exact(x, y); }, found,
+      vector);
 }
 
 /// Grid: blocks of a row of windows, rows.

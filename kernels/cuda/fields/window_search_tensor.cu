@@ -182,23 +182,9 @@ __device__ void find_vector(const stage::WindowSearch::Problem& p,
   __syncthreads();                   // all have read what was found
   const int second = scores.best(shifts);
   if (threadIdx.x >= 32) return;
-  // Of the best place and those around it, and of the second one.
-  if (threadIdx.x < 10) {
-    const bool of_second = threadIdx.x == 9;
-    const int x = of_second ? second % shifts : best_x + threadIdx.x % 3 - 1,
-              y = of_second ? second / shifts : best_y + threadIdx.x / 3 - 1;
-    const bool exists = (!of_second || second >= 0) && places.contains(x, y);
-    const double score = exists ? all.exact(x, y) : 0;
-    if (of_second)
-      found.second = score;
-    else
-      found.set_score(p.subpixel, static_cast<int>(threadIdx.x), score);
-  }
-  __syncwarp();
-  if (threadIdx.x != 0) return;
-  found.x = best_x;
-  found.y = best_y;
-  vector = vector_of(p, window, places, found);
+  write_found(
+      p, window, places, best, second, [&](int x, int y) { return all.exact(x, y); }, found,
+      vector);
 }
 
 template <class T>

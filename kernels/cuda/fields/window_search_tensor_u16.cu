@@ -28,7 +28,7 @@ template <class T>
 constexpr int blocks = min_of(16, (T::steps == 1 ? 15 : 9) / T::warps);
 
 /// Where a block's data lie in shared memory, in words: a half of the frame's part, both halves of
-/// the window, and the sums of products, whose place the scores take.
+/// the window, and the sums of products. Estimates of scores take the frame's place.
 template <class T>
 struct Layout {
   typename T::Frame frame;
@@ -158,24 +158,23 @@ __global__ void __launch_bounds__(T::threads, blocks<T>)
   }
   wait_for_previous();
   __syncthreads();
-  auto* const scores = reinterpret_cast<double*>(products);
+  using Int = std::int64_t;  // n^2 times a square has 56 bits
   const std::int64_t first = band.first(places, frame_sums.pitch);
-  for (int shift = threadIdx.x; shift < shifts * shifts; shift += T::threads) {
-    const int x = shift % shifts, y = shift / shifts;
-    if (!places.contains(x, y)) {
-      scores[shift] = unscored;
-      continue;
-    }
-    using Int = std::int64_t;  // n^2 times a square has 56 bits
-    const Int at = first + Int{y} * frame_sums.pitch + x;
-    const WindowTerms<Int> terms{
+  const auto terms_of = [&](int shift) {
+    const Int at = first + Int{shift / shifts} * frame_sums.pitch + shift % shifts;
+    return WindowTerms<Int>{
         Int{p.window} * p.window,    Int(products[shift]), Int(frame_sums.sums[at]),
         Int(frame_sums.squares[at]), reference[0],         reference[1]};
-    scores[shift] =
-        kept_score(p, b, static_cast<int>(blockIdx.x), shift, score(Method::ccoeff_normed, terms));
-  }
-  __syncthreads();
-  if (p.is_last()) write_vector<T::warps>(p, window, places, scores, vector);
+  };
+  search_by_estimates<T::warps>(
+      p, b, static_cast<int>(blockIdx.x), places, reinterpret_cast<float*>(memory),
+      [&](int shift) {
+        const ScoreTerms<Int> terms(terms_of(shift));
+        return terms.left_variance > 0 ? static_cast<float>(terms.covariance) *
+                                             rsqrtf(static_cast<float>(terms.left_variance))
+                                       : 0.0F;
+      },
+      [&](int shift) { return score(Method::ccoeff_normed, terms_of(shift)); });
 }
 
 bool supports(const stage::WindowSearch::Problem& p, const Device& device) {

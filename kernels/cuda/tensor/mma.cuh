@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Products of small matrices by a whole warp on tensor cores (mma.sync: of bytes from compute
-// capability 7.5 on, of TF32 from 8.0 on), and the loads that go with them.
+// capability 7.5 on, of TF32 and float64 from 8.0 on), and the loads that go with them.
 #pragma once
 
 #include <cstdint>
@@ -95,6 +95,27 @@ __device__ inline void multiply_add_tf32(float (&c)[4], const std::uint32_t (&a)
       "}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(int{wanted}));
+#else
+  __trap();
+#endif
+}
+
+/// c += a b (mma.m16n8k4), each product and sum rounded as by fma(). a, 16x4: lane l holds column
+/// l % 4 of rows l / 4 and l / 4 + 8. b, 4x8: row l % 4 of column l / 4. c as above. Two
+/// instructions of eight rows have half of this one's rate.
+__device__ inline void multiply_add_f64(double (&c)[4], const double (&a)[2], double b) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+      "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(b));
+#elif __CUDA_ARCH__ >= 800
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
+                 : "d"(a[half]), "d"(b));
 #else
   __trap();
 #endif

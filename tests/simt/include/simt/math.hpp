@@ -36,6 +36,7 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto max(A
     return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
 }
 
+inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 inline float rsqrtf(float x) { return static_cast<float>(1 / std::sqrt(static_cast<double>(x))); }
 inline double sinpi(double x) { return std::sin(std::numbers::pi * x); }
 inline double cospi(double x) { return std::cos(std::numbers::pi * x); }

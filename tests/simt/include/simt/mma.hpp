@@ -30,6 +30,11 @@ struct Tf32Product {
 };
 void complete_tf32_product(void* const* payloads, unsigned mask);
 
+struct F64Product {
+  double c[4], a[2], b;
+};
+void complete_f64_product(void* const* payloads, unsigned mask);
+
 }  // namespace simt
 
 namespace xcorr::cuda {
@@ -73,6 +78,13 @@ inline void multiply_add_tf32(float (&c)[4], const std::uint32_t (&a)[4],
   simt::Tf32Product payload{
       {c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}, wanted, where};
   simt::warp_collective({"multiply_add_tf32", ~0u, where, simt::complete_tf32_product}, &payload);
+  for (int i = 0; i < 4; ++i) c[i] = payload.c[i];
+}
+
+inline void multiply_add_f64(double (&c)[4], const double (&a)[2], double b,
+                             simt::Where where = simt::Where::current()) {
+  simt::F64Product payload{{c[0], c[1], c[2], c[3]}, {a[0], a[1]}, b};
+  simt::warp_collective({"multiply_add_f64", ~0u, where, simt::complete_f64_product}, &payload);
   for (int i = 0; i < 4; ++i) c[i] = payload.c[i];
 }
 
