@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bench/tracks.py counts right, reads what it says and names what it cannot use: tracks_test.py BENCH_FOLDER MADE
+"""bench/tracks.py and clicks.py count right, read what they say and name what they cannot use: tracks_test.py
+BENCH_FOLDER MADE
 
 On synthetic sequences, which MADE writes. Without NumPy or GStreamer's Python bindings everything is skipped, without
 OpenCV or Matplotlib what needs them.
@@ -304,6 +305,78 @@ class Program(unittest.TestCase):
         self.assertEqual((len(colours), len(set(colours))), (6, 3))
 
 
+class Clicks(unittest.TestCase):
+    @staticmethod
+    def target(*rows, count=100):
+        return clicks.Target('one', [dict(zip(('frame', *clicks.BOX), map(str, row))) for row in rows], count)
+
+    def test_labels(self):
+        gone = 4 * ('',)
+        target = self.target((5, 10, 20, 30, 40), (20, 12, 20, 30, 40), (30, *gone), (60, *gone), (90, 0, 20, 30, 40),
+                             (97, *gone))
+        self.assertEqual((target.start, target.leaves, target.last), (5, 20, 90))
+        self.assertEqual(np.flatnonzero(target.known).tolist(), [5, 20, *range(30, 61), 90, 97, 98, 99])
+        self.assertEqual(np.flatnonzero(~np.isnan(target.truth[:, 0])).tolist(), [5, 20, 90])
+        for bad in [(5, *gone)], [(5, 1, 1, 8, 8), (5, 1, 1, 8, 8)], [(100, 1, 1, 8, 8)]:
+            with self.subTest(bad), self.assertRaises(sequences.Unusable):
+                self.target(*bad)
+
+    def test_clicks_as_far_as_the_frame_reaches(self):
+        for box, square in (([100, 100, 20, 60], [86, 106, 48, 48]), ([0, 0, 20, 20], [0, 0, 34, 34]),
+                            ([300, 220, 20, 20], [286, 206, 34, 34])):
+            np.testing.assert_array_equal(clicks.clicked(np.array(box), (320, 240)), square)
+
+    def test_verdicts(self):
+        target = self.target((1, 0, 0, 8, 8), (2, 0, 0, 8, 8), (3, 0, 0, 8, 8), (4, '', '', '', ''), count=6)
+        here, lost, away = [0, 0, 8, 8, .7], [*ABSENT, NAN], [50, 0, 8, 8, .9]
+        for found, said, after in (((here, here), 'held', ''), ((lost, here), 'found again', 1),
+                                   ((here, lost), 'lost', 2), ((away, here), 'wrong', '')):
+            row = clicks.evaluate(np.array([here, *found, lost, away]), 1, target, target.truth[1])
+            self.assertEqual((row['verdict'], row['lost_after']), (said, after))
+            self.assertEqual((row['labels'], row['absent'], row['claimed'], row['surest']), (2, 2, 1, '0.90'))
+
+    def test_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([MADE, folder], check=True)
+            folder = pathlib.Path(folder)
+            clip, labels, table, places = (folder / name for name in ('clip.avi', 'labels', 'table', 'places'))
+            subprocess.run(['gst-launch-1.0', '-q', 'multifilesrc', f'location={folder}/moves-pieces/%04d.pgm',
+                            'caps=image/x-portable-graymap,framerate=25/1', '!', 'pnmdec', '!', 'videoconvert', '!',
+                            'jpegenc', 'quality=95', '!', 'avimux', '!', 'filesink', f'location={clip}'], check=True)
+            boxes = next((folder / 'moves-pieces').glob('g*t*.txt')).read_text(encoding='utf-8').splitlines()
+            labels.write_text('clip,target,frame,x,y,width,height\n' + ''.join(
+                f'clip.avi,true,{frame},{boxes[frame]}\nclip.avi,elsewhere,{frame},{elsewhere}\n'
+                for frame, elsewhere in ((0, boxes[0]), (20, '0,0,9,9'), (40, '0,0,9,9'))), encoding='utf-8')
+            program = [sys.executable, FOLDER / 'clicks.py', f'--labels={labels}']
+            done = subprocess.run([*program, f'--csv={table}', f'--places={places}', clip], capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r'(?m)^cudaxcorr +clip.avi +drag +2 +1 +0 +0 +1 +0 +0$')
+            lines = table.read_text(encoding='utf-8').splitlines()
+            self.assertRegex(lines[0], '^# .*commit .*, GStreamer ')
+            rows = {(row['target'], row['shown']): row for row in csv.DictReader(lines[1:])}
+            self.assertEqual(len(rows), 4)
+            self.assertEqual([rows[of, 'drag']['verdict'] for of in ('true', 'elsewhere')], ['held', 'wrong'])
+            self.assertGreater(float(rows['true', 'drag']['iou']), .8)
+            self.assertEqual(len(places.read_text(encoding='utf-8').splitlines()), 1 + 4 * len(boxes))
+            for said, *arguments in (('has no target of other.avi', folder / 'other.avi'),
+                                     ('no property "none-such"', '--element=none-such=1', clip)):
+                done = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(said, done.stderr)
+
+    def test_what_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            clip, labels = (pathlib.Path(folder, name) for name in ('flat.avi', 'labels'))
+            subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=3', 'pattern=black', '!', 'jpegenc',
+                            '!', 'avimux', '!', 'filesink', f'location={clip}'], check=True)
+            labels.write_text('clip,target,frame,x,y,width,height\nflat.avi,black,0,9,9,60,60\n', encoding='utf-8')
+            done = subprocess.run([sys.executable, FOLDER / 'clicks.py', f'--labels={labels}', clip],
+                                  capture_output=True, text=True, check=True)
+            self.assertRegex(done.stdout, r'(?m)^cudaxcorr +flat.avi +drag +1 +0 +0 +0 +0 +1 +0$')
+            self.assertIn('flat.avi, black: cudaxcorr: The template', done.stderr)
+
+
 class Calibration(unittest.TestCase):
     def test_what_follows_a_sure_mistake_is_left_out(self):
         for said, right, kept in (([.9, .87, .9, .8, .9], [1, 0, 0, 1, 1], [1, 1, 0, 1, 1]),
@@ -344,6 +417,7 @@ if __name__ == '__main__':
     try:
         import numpy as np
         import calibrate
+        import clicks
         import tracks
         from tracking import attributes, element, measures, sequences
     except (ImportError, ValueError) as why:  # the latter: gi has no such version

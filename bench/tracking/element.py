@@ -15,6 +15,10 @@ AHEAD = 4  # frames that wait for the element
 ALWAYS = 'track=true post-messages=false attach-roi-meta=false'
 
 
+class Refused(Unusable):
+    """What the element warns of, such as a template without contrast."""
+
+
 def caps_of(image):
     height, width, _ = image.shape
     return Gst.Caps.from_string(f'video/x-raw,format=BGR,width={width},height={height},framerate=25/1')
@@ -84,7 +88,7 @@ class Element:
             patience, Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.WARNING)
         if message and message.type != Gst.MessageType.EOS:
             fault = message.parse_error() if message.type == Gst.MessageType.ERROR else message.parse_warning()
-            raise Unusable(f'{self.name}: {fault[0].message}')
+            raise Refused(f'{self.name}: {fault[0].message}')
         return message is not None
 
 

@@ -128,6 +128,11 @@ def decoded(source, feed=()):
         pipeline.set_state(Gst.State.NULL)
 
 
+def video(path):
+    """The frames of a file that decodebin knows."""
+    return list(decoded(f'filesrc location="{path}" ! decodebin'))
+
+
 def pixels_of(sample):
     info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
     buffer = sample.get_buffer()
@@ -168,7 +173,7 @@ def read(folder, form=None):
     if len(videos) + bool(stills) != 1 or len({path.suffix for path in stills}) > 1:
         raise Unusable(f'{folder}: {len(videos)} videos and {len(stills)} images; there is to be one video, or '
                        'images of one kind')
-    frames = images(stills) if stills else list(decoded(f'filesrc location="{videos[0]}" ! decodebin'))
+    frames = images(stills) if stills else video(videos[0])
     if not frames:
         raise Unusable(f'{folder}: no frame could be decoded')
     if len({frame.shape for frame in frames}) > 1:
