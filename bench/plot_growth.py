@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The figure of what growth.py measured: plot_growth.py CSV --output docs/images/growth.svg
 
-Times against one thing at a time, all else fixed, beside the floor: what the products of pixels would take at the rate
-of multiplications that the data sheet of the H200 and the H100 promises.
+Times on an H200 against one thing at a time, all else fixed, beside the floor: see floor_of() in growth.py.
 """
 import argparse
 
@@ -11,10 +10,9 @@ from matplotlib import pyplot
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from figures import GREY, save, styled
-from growth import numbers, rows_of
+from growth import floor_of, numbers, rows_of
 
 MEASURED, FLOOR = '#e8590c', '#2b80d8'
-OPERATIONS_PER_S = 1979e12  # of int8, dense
 BASE = {'width': '1920', 'height': '1080', 'side': '64', 'templates': '1', 'degrees': '0'}
 PANELS = (  # (its sweep, the axis, a row's place on it)
     ('frame', 'millions of pixels of a frame; one template of 64x64', lambda row: numbers(row)[0]),
@@ -25,33 +23,20 @@ PANELS = (  # (its sweep, the axis, a row's place on it)
 )
 
 
-def floor_ms(row):
-    """None where products are not the work: poses are searched in small frames first, filters by transforms."""
-    if row['sweep'] in ('angles', 'targets'):
-        return None
-    _, places, count, side = numbers(row)
-    return 2 * places * 1e6 * count * side**2 / OPERATIONS_PER_S * 1000
-
-
 def in_sweep(row, sweep):
     """What stands in several sweeps is in the first: the frame, template and number that the others have fixed."""
     return row['sweep'] == sweep or sweep in ('side', 'count') and all(row[name] == BASE[name] for name in BASE)
 
 
 def draw(axes, rows, sweep, label, place):
-    points = sorted((place(row), float(row['stream_ms']), floor_ms(row)) for row in rows if in_sweep(row, sweep))
-    x = [point[0] for point in points]
-    axes.set(xlabel=label, ylabel='milliseconds a frame', xscale='log', yscale='log' if points[0][2] else 'linear')
-    axes.plot(x, [point[1] for point in points], color=MEASURED, marker='o', label='measured')
-    if points[0][2]:
-        axes.plot(x, [point[2] for point in points], color=FLOOR, linestyle='--',
-                  label='products at the data sheet\'s rate')
+    points = sorted((place(row), float(row['stream_ms']), floor_of(row)[0]) for row in rows if in_sweep(row, sweep))
+    x, measured, least = zip(*points)
+    axes.set(xlabel=label, ylabel='milliseconds a frame', xscale='log', yscale='log')
+    axes.plot(x, measured, color=MEASURED, marker='o', label='measured')
+    axes.plot(x, least, color=FLOOR, linestyle='--', label='floor')
     axes.set_xticks(x, [f'{value:.3g}' for value in x])
     axes.xaxis.set_minor_locator(NullLocator())
-    if points[0][2]:
-        axes.yaxis.set_minor_locator(NullLocator())
-    else:
-        axes.set_ylim(0)
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f'{y:g}'))
     axes.grid(which='major', color=GREY, alpha=0.3, linewidth=0.6)
     axes.legend(frameon=False, labelcolor=GREY)
