@@ -52,7 +52,8 @@ MIXED = {'cuda': (*((*HD, 16, count) for count in (8, 32, 128)),
 OTHERS = {'cuda': ((640, 480, 64, 16), (*HD, 24, 48), (1280, 720, 96, 8), (2560, 1440, 32, 4), (3840, 2160, 64, 32),
                    (1280, 720, 200, 3), (*HD, 112, 1), (1024, 768, 48, 1)),
           'cpu': ((800, 600, 32, 2), (1280, 720, 64, 2), (640, 480, 64, 8), (1024, 768, 56, 6), (2560, 1440, 24, 1),
-                  (800, 600, 96, 2), (1600, 1200, 112, 1), (*HD, 160, 2), (1280, 720, 256, 3))}
+                  (1440, 1080, 64, 3), (1600, 900, 20, 4), (960, 540, 72, 5), (3200, 1800, 32, 1), (800, 600, 96, 2),
+                  (720, 576, 100, 6), (1600, 1200, 112, 1), (2048, 1536, 128, 1), (*HD, 160, 2), (1280, 720, 256, 3))}
 LEAST_TURNED = 0.9  # an image at an angle near by is found, too, with a little less than 1
 
 
@@ -143,6 +144,17 @@ def area(side, *widths):
     return side * width / 4096
 
 
+def tiles(side):
+    """Products of tiles that AMX takes for 256 places of a template: kernels/cpu/correlate/amx_piece.hpp."""
+    across, down = -(-(side + 15) // 64) * (side + 1), -(-side // 64) * (side + 15)
+    return min(across, down)
+
+
+def beyond_cache(millions, each):
+    """Elements of so many bytes that the second-level caches of two cores, 4 MiB, have no room for."""
+    return max(0, millions - 4 * 2**20 / 1e6 / each)
+
+
 class Way:
     """A way to match, in which time is a sum of terms; each with a factor of its own that is fitted."""
 
@@ -177,6 +189,12 @@ WAYS = {
         Way('in groups of 32', 'tensor_bank', lambda p, v, n, s: n > 1 and s <= 64,
             lambda p, v, n, s: (1, groups(n), groups(n) * v, groups(n) * v * area(s, 32, 64))),
         Way('by FFT', 'fft', lambda p, v, n, s: True, lambda p, v, n, s: (1, n * p)),
+    ),
+    'cpu': (
+        Way('by AMX', 'amx', lambda p, v, n, s: 16 <= s <= 73,
+            lambda p, v, n, s: (p, n * v, n * beyond_cache(v, 4), n * v * tiles(s))),
+        Way('by FFT of vectors', 'fft', lambda p, v, n, s: s > 73,
+            lambda p, v, n, s: (p, n * p, n * beyond_cache(p, 16))),
     ),
 }
 
@@ -215,6 +233,11 @@ def rows_of_formula(path):
                           any(way.is_able(*numbers(row)) for way in WAYS[row['backend']])]
 
 
+def short(factor):
+    """As the page says it: three digits."""
+    return f'{float(f"{factor:.3g}"):g}'
+
+
 def formula(options):
     machine_name, rows = rows_of_formula(options.csv)
     print(machine_name)
@@ -222,7 +245,7 @@ def formula(options):
     for way in WAYS[rows[0]['backend']]:
         known = [row for row in rows if row['sweep'] != 'other' and way.does(row)]
         factors.append(fitted([way.terms(*numbers(row)) for row in known], [time_of(row) for row in known]))
-        print(f'{way.name}:', *(f'{factor:.3g}' for factor in factors[-1]))
+        print(f'{way.name}:', *map(short, factors[-1]))
     for is_other, name in ((False, 'fitted to'), (True, 'not fitted to')):
         judged = [row for row in rows if (row['sweep'] == 'other') == is_other]
         error, row = largest_error(factors, judged)

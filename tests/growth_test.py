@@ -59,7 +59,11 @@ class Formula(unittest.TestCase):
         except ImportError as missing:
             self.skipTest(str(missing))
         for way, factors in zip(self.ways, self.factors):
-            self.assertIn(f'{way.name}: {" ".join(f"{factor:.3g}" for factor in factors)}\n', said.getvalue())
+            self.assertIn(f'{way.name}: {" ".join(map(growth.short, factors))}\n', said.getvalue())
+
+
+class FormulaOfCpu(Formula):
+    results = BENCH / 'results/xeon-2-cores-growth.csv'
 
 
 class Gpus(unittest.TestCase):
