@@ -57,6 +57,23 @@ TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeDetections) {
   EXPECT_EQ(track().target.id, 1);
 }
 
+/// Another one may look the same, however sure its filter is.
+TEST_F(ByFilterTest, WhatIsFoundElsewhereIsInDoubt) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 5; ++i) see({}, {rated_detection(100, 50, 0.99)});
+  EXPECT_EQ(track().target.confidence, 0.99);
+  for (int i = 0; i < 5; ++i) see({}, {});
+  for (int i = 0; i < 3; ++i) see({}, {rated_detection(100, 50, 0.99)});  // where it was lost
+  EXPECT_EQ(track().target.confidence, 0.99);
+  for (int i = 0; i < 5; ++i) see({}, {});
+  for (int i = 0; i < 3; ++i) see({}, {nothing_nearby(), rated_detection(401, 300, 0.99)});
+  EXPECT_FALSE(track().target.lost);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(track().target.confidence, 0.85);
+    see({}, {rated_detection(401, 300, 0.99)});
+  }
+}
+
 /// What resembles it, far away: the filter is sharp there, but responds less than to the target.
 TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   see({peak(100, 50)}, {});

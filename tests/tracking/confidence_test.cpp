@@ -50,11 +50,11 @@ TEST(MostGrowth, IsThatOfTheFormula) {
   FilterDetection seen;
   seen.first_response = 0.2;
   seen.color_likeness = 0.8;
-  EXPECT_NEAR(most_growth(seen), 1.76, 0.005);
+  EXPECT_NEAR(most_growth(seen), 1.49, 0.005);
   seen.first_response = 0.1;
-  EXPECT_NEAR(most_growth(seen), 1.39, 0.005);
+  EXPECT_NEAR(most_growth(seen), 1.18, 0.005);
   seen.color_likeness = 0.6;
-  EXPECT_NEAR(most_growth(seen), 0.93, 0.005);
+  EXPECT_NEAR(most_growth(seen), 0.79, 0.005);
   seen.first_response = -0.1;
   EXPECT_EQ(most_growth(seen), 0);
 }

@@ -26,7 +26,7 @@ constexpr double least_first_response = 0.05, least_likeness = 0.5;
 
 /// A regression, rounded, of what is right on the logarithms of the first view's response and of
 /// the growth, and on the likeness.
-constexpr double likeness_for_growth = 6, power_of_growth = 3, offset_of_growth = -1.5;
+constexpr double likeness_for_growth = 6, power_of_growth = 3, offset_of_growth = -2;
 
 double resemblance(double first_response, double color_likeness) {
   return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +
