@@ -93,8 +93,8 @@ ELEMENT_TEST(half_an_image_is_said_to_be_broken) {
   for (const std::string& file : {head_of_png(), half_a_png()}) {
     const std::string text =
         refused_at_start({{"template", file}}, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
-    fail_unless(text.find("the image in it is broken, or not complete") != text.npos, "%s",
-                text.c_str());
+    // That it is broken says GStreamer's parser of PNG, which need not be installed.
+    fail_unless(text.find("not complete") != text.npos, "%s", text.c_str());
   }
 }
 
