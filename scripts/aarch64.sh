@@ -2,47 +2,37 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Builds the library, or the elements, for aarch64 with Debian's cross compiler, in build-aarch64, and runs their tests
-# under QEMU: a sample of checkcorr's cases and the tests of the library, or those of the elements. What is missing for
-# that is said in a sentence, with status 77.
+# under QEMU: a sample of checkcorr's cases, with some of every variant, and every fifth test of the library, which are
+# for what is the same on all processors; or the tests of the elements. What is missing for that is said, with status 77.
 #
-#   scripts/aarch64.sh [MESON TEST ARGUMENT...]            by default the tests checkcorr-cpu and api
+#   scripts/aarch64.sh [MESON TEST ARGUMENT...]            by default checkcorr-cpu and a fifth of api; all of api: api
 #   scripts/aarch64.sh --plugin [MESON TEST ARGUMENT...]   by default the elements' tests on the CPU
 #
-# What is needed, on Debian 12 and as root:
-#
-#   dpkg --add-architecture arm64 && apt-get update
-#   apt-get install crossbuild-essential-arm64 qemu-user-static pkgconf:arm64 {libhwy,libkissfft,libtbb,libgtest}-dev:arm64
-#
-# and with --plugin, in a chroot, since the native development packages of GStreamer make way for these:
-#
-#   apt-get install {libgstreamer1.0,libgstreamer-plugins-base1.0,libjson-glib,libyaml,libpango1.0}-dev:arm64 \
-#     gstreamer1.0-{plugins-base,plugins-good,libav}:arm64
+# `scripts/test.sh --full` installs what the library's tests need. The elements' need a chroot with Debian 12: there the
+# native development packages of GStreamer make way for those of arm64.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
 folder=$root/build-aarch64
-modules=(libhwy kissfft-float tbb gtest_main)
-plugin=disabled
+plugin=disabled who=(arm64)
 if [ "${1:-}" = --plugin ]; then
   shift
   plugin=enabled
-  modules+=(gstreamer-check-1.0 gstreamer-video-1.0 json-glib-1.0 yaml-0.1 pangocairo)
+  who+=(arm64-plugin)
 fi
-missing() { say "aarch64 is not tested: there is no $1; the head of scripts/aarch64.sh says what is needed"; exit 77; }
-
-for tool in aarch64-linux-gnu-{g++,pkg-config} qemu-aarch64-static; do
-  command -v "$tool" >/dev/null || missing "$tool"
-done
-for module in "${modules[@]}"; do
-  aarch64-linux-gnu-pkg-config --exists "$module" || missing "$module for arm64"
-done
+mapfile -t missing < <(missing_packages "${who[@]}")
+if [ ${#missing[@]} -gt 0 ]; then
+  say "aarch64 is not tested: packages are missing; as root: $(how_to_install "${missing[@]}")"
+  exit 77
+fi
 
 # Debian's ccache has cross compilers in a folder of its own. Meson looks for it with native ones alone.
 PATH=/usr/lib/ccache:$PATH
 # As scripts/test.sh has it: tests end before optimisation would.
-configure "$folder" --cross-file "$root/scripts/aarch64.ini" -Doptimization=1 -Dcuda=disabled -Dplugin="$plugin" \
-  -Dsimt=disabled -Dexamples=false -Ddocs=disabled
+configure "$folder" --cross-file "$root/scripts/aarch64.ini" -Doptimization=1 -Dpch=true -Dcuda=disabled \
+  -Dplugin="$plugin" -Dsimt=disabled -Dexamples=false -Ddocs=disabled
 meson=$(find_meson)
 if [ $plugin = enabled ]; then
   # QEMU takes no limit of memory, which the tests without memory set.
@@ -56,7 +46,10 @@ else
   targets=(tests/checkcorr/checkcorr tests/api/test-api)
 fi
 compile "$folder" "${targets[@]}"
-[ $# -gt 0 ] || set -- "${tests[@]}"
+if [ $# = 0 ]; then
+  set -- "${tests[@]}"
+  export GTEST_TOTAL_SHARDS=5 GTEST_SHARD_INDEX=0
+fi
 status=0
 "$meson" test -C "$folder" --no-rebuild --setup=full --print-errorlogs "$@" </dev/null || status=1
 exec python3 "$root/scripts/count_tests.py" "$status" "$folder"/meson-logs/testlog-full.json

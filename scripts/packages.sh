@@ -3,7 +3,8 @@
 # Sourced after common.sh: the Debian packages that are needed, and their installation.
 #
 # What dpkg does not know may still be there (another distribution, a GStreamer of one's own), so
-# each package has a second test: the tool, pkg-config module, header, Python module or GStreamer element it is for.
+# each package has a second test: the tool, pkg-config module (`arm64:` one for aarch64), header, file, Python module or
+# GStreamer element it is for.
 # shellcheck shell=bash
 
 # who needs it | package | test | what for. A test with commas passes when one of its names is there.
@@ -45,6 +46,22 @@ tests | python3-myst-parser              | python:myst_parser          | Markdow
 tests | python3-breathe                  | python:breathe              | what Doxygen found for Sphinx
 tests | furo                             | python:furo                 | how the site looks
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
+arm64 | crossbuild-essential-arm64       | tool:aarch64-linux-gnu-g++  | the compiler for aarch64
+arm64 | qemu-user-static                 | tool:qemu-aarch64-static    | runs what it compiles
+arm64 | pkgconf:arm64                    | tool:aarch64-linux-gnu-pkg-config | finds the libraries for aarch64
+arm64 | libhwy-dev:arm64                 | arm64:libhwy                | as above, these for aarch64
+arm64 | libkissfft-dev:arm64             | arm64:kissfft-float         |
+arm64 | libtbb-dev:arm64                 | arm64:tbb                   |
+arm64 | libgtest-dev:arm64               | arm64:gtest_main            |
+arm64-plugin | libgstreamer1.0-dev:arm64              | arm64:gstreamer-check-1.0 |
+arm64-plugin | libgstreamer-plugins-base1.0-dev:arm64 | arm64:gstreamer-app-1.0   |
+arm64-plugin | libjson-glib-dev:arm64                 | arm64:json-glib-1.0       |
+arm64-plugin | libpango1.0-dev:arm64                  | arm64:pangocairo          |
+arm64-plugin | libyaml-dev:arm64                      | arm64:yaml-0.1            |
+arm64-plugin | zlib1g-dev:arm64                       | arm64:zlib                |
+arm64-plugin | gstreamer1.0-plugins-base:arm64        | file:/usr/lib/aarch64-linux-gnu/gstreamer-1.0/libgstplayback.so |
+arm64-plugin | gstreamer1.0-plugins-good:arm64        | file:/usr/lib/aarch64-linux-gnu/gstreamer-1.0/libgstisomp4.so   |
+arm64-plugin | gstreamer1.0-libav:arm64               | file:/usr/lib/aarch64-linux-gnu/gstreamer-1.0/libgstlibav.so    |
 '
 
 has_tool() {
@@ -61,6 +78,8 @@ has_any() {  # KIND:NAME[,NAME...]
     case $1 in
       tool:*) has_tool "$name" ;;
       module:*) pkg-config --exists "$name" ;;
+      arm64:*) aarch64-linux-gnu-pkg-config --exists "$name" ;;
+      file:*) [ -e "$name" ] ;;
       header:*) echo "#include <$name>" | c++ -E -x c++ - >/dev/null ;;
       python:*) "$(command -v /usr/bin/python3 || echo python3)" -c "import $name" ;;  # Meson's
       element:*) gst-inspect-1.0 --exists "$name" ;;
@@ -106,9 +125,19 @@ as_root() {
   fi
 }
 
-# install_packages WHO...: those that are missing.
+# how_to_install PACKAGE...: prints the commands.
+how_to_install() {
+  local before='' flags=--no-install-recommends
+  if [[ "$*" == *:arm64* ]]; then
+    before='dpkg --add-architecture arm64 && apt-get update && '
+    flags+=' --no-remove'
+  fi
+  echo "${before}apt-get install $flags $*"
+}
+
+# install_packages WHO...: those that are missing. None makes way for those of another architecture.
 install_packages() {
-  local missing prefix apt
+  local missing prefix as apt keep=() added=''
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! command -v apt-get >/dev/null; then
@@ -118,15 +147,24 @@ install_packages() {
   fi
   if ! prefix=$(as_root); then
     say "missing packages: ${missing[*]}"
-    say "no right to install them; as root: apt-get install --no-install-recommends ${missing[*]}"
+    say "no right to install them; as root: $(how_to_install "${missing[@]}")"
     return 1
   fi
   say "installing ${missing[*]}"
-  read -r -a apt <<<"$prefix"
-  apt+=(DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  read -r -a as <<<"$prefix"
+  apt=("${as[@]}" DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  if [[ "${missing[*]}" == *:arm64* ]]; then
+    keep=(--no-remove)
+    if ! dpkg --print-foreign-architectures | grep -qx arm64; then
+      added=yes
+      "${as[@]}" dpkg --add-architecture arm64
+    fi
+  fi
   "${apt[@]}" update >&2 || say "the package lists could not be updated; trying with the old ones"
-  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2 || {
+  "${apt[@]}" install -y --no-install-recommends "${keep[@]}" "${missing[@]}" >&2 || {
     say "apt-get could not install: ${missing[*]}"
+    # Without it, the lists of a mirror that has none for arm64 can be updated again.
+    [ -z "$added" ] || "${as[@]}" dpkg --remove-architecture arm64
     return 1
   }
 }

@@ -17,7 +17,7 @@ set -uo pipefail
 case ${1:-} in
   '') name=check setup=default seconds=1900 jobs=$(nproc) share=() ;;
   # One test more than there are cores: that of the Python package, the longest, waits for browsers and servers.
-  --full) name=full setup=full seconds=6000 jobs=$(($(nproc) + 1)) share=(--share=600) ;;
+  --full) name=full setup=full seconds=7500 jobs=$(($(nproc) + 1)) share=(--share=600) ;;
   *) say "unknown argument: $1"; exit 2 ;;
 esac
 last=$root/build-check/last-$name.seconds
@@ -30,6 +30,9 @@ begin=$SECONDS
 
 mapfile -t who < <(needed_packages)
 install_packages "${who[@]}" || exit 1
+if [ "$name" = full ] && [ "$(uname -m)" = x86_64 ]; then
+  install_packages arm64 || say "the test aarch64 is skipped"
+fi
 # Kernels for the GPU here; where all are compiled for the other build, too, ccache has them for both. Without a GPU they
 # are machine code alone, for the architecture that they are tuned for; the ordinary build has all.
 if archs=$(archs_to_build); then

@@ -16,7 +16,7 @@
 # nvidia-cufft is opened where a kernel needs it.
 #
 # Those of aarch64 are for the CPU there. They are made by Debian's cross compiler, for which scripts/aarch64.sh says what
-# is needed, and tried under QEMU with the Python that $PYTHON_AARCH64 names, if it is of their version.
+# is missing, and tried under QEMU with the Python that $PYTHON_AARCH64 names, if it is of their version.
 set -euo pipefail
 shopt -s inherit_errexit
 
