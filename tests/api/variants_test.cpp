@@ -128,8 +128,10 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   window_search.window = 16;
   window_search.range = 8;
   ask_for_more<stage::WindowSearch>(window_search, tried);
-  window_search.type = ElementType::u16;
-  ask_for_more<stage::WindowSearch>(window_search, tried);
+  for (const ElementType type : {ElementType::u16, ElementType::f32}) {
+    window_search.type = type;
+    ask_for_more<stage::WindowSearch>(window_search, tried);
+  }
   ask_for_more<stage::Validate>({{8, 8}}, tried);
   ask_for_more<stage::SmoothField>({{8, 8}}, tried);
   ask_for_more<stage::Predict>({{64, 64}, {{3, 3}, 0, 0, 16, 16}, {{3, 3}, 0, 0, 16, 16}}, tried);
