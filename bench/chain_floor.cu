@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a chain of kernels costs at the least, whatever they do: each waits for the one before, the
-// last one writes to pinned host memory. One CSV line a case on standard output: microseconds, from
-// the first launch until the host knows the end, one chain at a time; and a chain among many that
-// are enqueued one after the other. `early`: kernels begin before the one before ends, as
-// programmatic dependent launches do, and wait for its end then.
+// What a chain of kernels costs, whatever they do, where each begins when the one before has ended;
+// the last one writes to pinned host memory. One CSV line a case on standard output: microseconds,
+// from the first launch until the host knows the end, one chain at a time; and a chain among many
+// that are enqueued one after the other. `early`: programmatic dependent launches, which need not
+// wait for the memory of the one before, but do not begin before its blocks have ended either.
 //
 //   chain_floor
 #include <algorithm>

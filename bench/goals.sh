@@ -17,7 +17,7 @@ matches=('1920x1080/64/1' '1920x1080/16/1' '1920x1080/64/32' '1920x1080/128/1')
 run() {
   local name=$1 folder=$2
   shift 2
-  "$folder/bench/$1" "${@:2}" 2>/dev/null | grep -E '^cuda,|^(1024|2048) ' | sed "s|^|$name,\"$*\",|; s|$frame|FRAME|g" ||
+  "$folder/bench/$1" "${@:2}" | grep -E '^cuda,|^(1024|2048) ' | sed "s|.*|$name,\"$*\",\"&\"|; s|$frame|FRAME|g" ||
     echo "$name,\"$*\",failed" | sed "s|$frame|FRAME|g"
 }
 

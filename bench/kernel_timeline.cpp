@@ -39,6 +39,7 @@ void take_buffer(CUcontext, unsigned, std::uint8_t* buffer, std::size_t, std::si
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+      // Of CUDA 13; the fields that are read here lie where they did before.
       const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(record);
       kernels.push_back({kernel->start, kernel->end, kernel->streamId, kernel->name});
     }

@@ -7,7 +7,7 @@
 runs the program with the library loaded, which asks CUPTI (see kernel_timeline.cpp), and takes the runs of kernels
 with nothing on the GPU before them for as long as the host needs for a frame. Of these most have the same kernels in
 the same order; the others are left out. Times are microseconds from the beginning of the first kernel. What asks
-CUPTI takes time itself, so they are longer than without.
+CUPTI takes time itself, which shows where there are many kernels.
 """
 import collections
 import csv

@@ -74,6 +74,22 @@ TEST_F(ByFilterTest, WhatIsFoundElsewhereIsInDoubt) {
   }
 }
 
+/// Of what a detector has found again its filter is as sure as ever.
+TEST_F(ByFilterTest, WhatADetectorFindsIsNotInDoubt) {
+  rules_.settings.detections = true;
+  const auto detect = [this](std::vector<Peak> peaks, std::vector<RatedDetection> seen) {
+    tracker_.update_by_detections(++frame_, peaks, seen, rules_, last_id_);
+  };
+  for (int i = 0; i < 5; ++i) detect({peak(100, 50)}, {rated_detection(100, 50, 0.99)});
+  for (int i = 0; i < 5; ++i) detect({}, {});
+  ASSERT_TRUE(track().target.lost);
+  detect({peak(102, 50)}, {rated_detection(102, 50, 0.5)});
+  ASSERT_FALSE(track().target.lost);
+  detect({}, {rated_detection(102, 50, 0.99)});
+  EXPECT_EQ(track().target.id, 1);
+  EXPECT_EQ(track().target.confidence, 0.99);
+}
+
 /// What resembles it, far away: the filter is sharp there, but responds less than to the target.
 TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   see({peak(100, 50)}, {});

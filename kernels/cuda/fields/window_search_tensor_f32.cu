@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of f32 by matrix instructions of float64, one block per window. For one row y
-// of the frame's part the products with all rows of the window, at shifts (dx, dy), are a matrix A
-// times a matrix B,
-//   A[dx][i] = frame[y][i + dx], B[i][dy] = window[y - dy][i],
-// as in tensor_window.cuh: of rows y that differ by multiples of eight a warp loads each tile of B
-// once. Ranges are mostly powers of two, so that there is one shift more along each axis than tiles
-// of 16 hold. Those of the last column dx are sums along diagonals,
-//   sum over j of G[dy + j][j], G[y][j] = sum over i of frame[y][i + dx] window[j][i],
-// and so are those of the last row: a sixth of what tiles for them would cost. Sums over the
-// frame's windows are sums of sums down columns, none of which are differences: what is flat beside
-// something bright has no variance but its own.
+// Searches of windows of f32 by matrix instructions of float64, one block per window, as in
+// tensor_window.cuh: for a row y of the frame's part A[dx][i] = frame[y][i + dx] times
+// B[i][dy] = window[y - dy][i]. Ranges are mostly powers of two, so that there is one shift more
+// along each axis than tiles of 16 hold: those of the last column are the sums along diagonals of
+// frame[y][i + dx] window[j][i] over i, and so are those of the last row, a sixth or less of what
+// tiles for them would cost. Sums over the frame's windows are sums of sums down columns, none of
+// which are differences: what is flat beside something bright has no variance but its own.
 #include "cuda/fields/block_search.cuh"
 #include "cuda/tensor/mma.cuh"
 

@@ -263,8 +263,9 @@ void Targets::move_to_candidate(Track& track, const TrackRules& rules, TrackEven
   if (track.sought) track.trace.usual = before.usual;
   track.last = track.of_candidate;
   track.target.state = TrackState::tracked;
-  // Another one may look the same.
-  if (track.sought && rules.settings.by_filter() && !track.candidate_nearby)
+  // Another one may look the same; a detector tells them apart.
+  if (track.sought && rules.settings.by_filter() && !rules.settings.detections &&
+      !track.candidate_nearby)
     track.most = confidence_in_doubt;
   track.resemblance = std::min(track.resemblance, track.most);
   report(track, rules);

@@ -41,8 +41,8 @@ struct Track {
   double template_width = 1;
   double resemblance = 1;  ///< of the last detection
   bool beyond = false;     ///< its middle is beyond the edge: the target is followed unseen
-  double most = 1;      ///< that its confidence may be, by how sure the template was of it at first
-  int unconfirmed = 0;  ///< frames with detections since one was this target's
+  double most = 1;         ///< that its confidence may be, by how it began and where it was found
+  int unconfirmed = 0;     ///< frames with detections since one was this target's
 
   /// Whether there is a detection in this frame, which may yet be too doubtful to be reported.
   bool seen() const { return trace.missed == 0; }
