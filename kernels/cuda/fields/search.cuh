@@ -20,6 +20,9 @@ struct SearchBuffers {
   float* next_sums = nullptr;
 };
 
+/// Rows of zeros before the window's, where tiles of eight rows meet it.
+inline constexpr int margin = 7;
+
 /// Of a place that was not tried: less than any score.
 inline constexpr double unscored = -2;
 
@@ -44,9 +47,10 @@ __device__ inline bool write_if_left_out(const stage::WindowSearch::Problem& p,
   return true;
 }
 
-/// The vector of a window by a warp, from its best shift and the best one away from there, -1:
-/// none. \param found  in shared memory, of the warp alone \param exact  exact(x, y) gives the
-/// score of a shift
+/// The vector of a window by a warp, from its best shift and the best one away from there.
+/// \param second  -1: there is none
+/// \param exact   exact(x, y) gives the score of a shift
+/// \param found   in shared memory, of the warp alone
 template <class Exact>
 __device__ void write_found(const stage::WindowSearch::Problem& p,
                             const InterrogationWindow& window, const SearchedPlaces& places,

@@ -12,9 +12,6 @@
 
 namespace xcorr::cuda {
 
-/// Rows of zeros before the window's.
-constexpr int margin = 7;
-
 __host__ __device__ constexpr int min_of(int a, int b) { return a < b ? a : b; }
 __host__ __device__ constexpr int max_of(int a, int b) { return a < b ? b : a; }
 

@@ -18,8 +18,6 @@ constexpr int warps = 4, threads = 32 * warps;
 constexpr int most_window = 32;
 /// Of eight rows, which hold the window's and seven rows more.
 constexpr int window_tiles = most_window / 8 + 1;
-/// Rows of zeros before the window's.
-constexpr int margin = 7;
 constexpr int window_rows = margin + 8 * window_tiles;
 
 /// From row to row, so that eight of them lie in banks of their own.

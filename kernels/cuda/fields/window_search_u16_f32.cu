@@ -2,7 +2,7 @@
 //
 // Searches of windows of u16 and f32 on the GPU: one block per window, which has the window and the
 // searched part of the frame in shared memory and adds up in integers of 64 bits, or for floats in
-// double precision. Of u16 it has what window_search_tensor_u16 does not take. Of floats a thread
+// double precision. It has what window_search_tensor_u16 and _f32 do not take. Of floats a thread
 // has several shifts below each other: a pixel that it has read serves all of them. Of u16 that
 // takes no less time, and under a mask it has one shift at a time, as where there is more than a
 // block may have in shared memory; then pixels are read where they are.
