@@ -4,6 +4,7 @@
 // oracle of both stages, and their means.
 #include "match/poses/grid.hpp"
 #include "oracle/oracle.hpp"
+#include "oracle/pyramids.hpp"
 #include "posed_scene.hpp"
 #include "select/select.hpp"
 #include "stages/match/mask.hpp"
@@ -19,29 +20,25 @@ struct Pyramid {
 
   explicit Pyramid(int planes) {
     for (int plane = 0; plane < planes; ++plane) append_plane(plane);
-    for (int y = 0; y < 41; ++y)
-      for (int x = 0; x < 37; ++x) mask.push_back(std::hypot(x - 20, y - 19) < 17);
-    for (int y = 0; y < 20; ++y)
-      for (int x = 0; x < 18; ++x)
-        mask.push_back(mask[of_half(x, y, 0)] & mask[of_half(x, y, 1)] & mask[of_half(x, y, 2)] &
-                       mask[of_half(x, y, 3)]);
+    const auto [width, height] = sizes.size;
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) mask.push_back(std::hypot(x - 20, y - 19) < 17);
+    mask = oracle::pyramid_of(sizes, mask, [](int a, int b, int c, int d) {
+      return static_cast<std::uint8_t>(a & b & c & d);
+    });
   }
 
  private:
-  static int of_half(int x, int y, int k) { return (2 * y + k / 2) * 37 + 2 * x + k % 2; }
   void append_plane(int plane) {
     const Bytes noise = random_image<std::uint8_t>(sizes.size, 5 + plane);
     const Texture waves(1 + plane);
-    const std::size_t first = pixels.size();
-    for (int y = 0; y < 41; ++y)
-      for (int x = 0; x < 37; ++x)
-        pixels.push_back(
+    std::vector<std::uint8_t> whole;
+    for (int y = 0; y < sizes.size.height; ++y)
+      for (int x = 0; x < sizes.size.width; ++x)
+        whole.push_back(
             static_cast<std::uint8_t>(std::clamp(waves(x, y) + noise.at(x, y) / 16.0, 0.0, 255.0)));
-    for (int y = 0; y < 20; ++y)
-      for (int x = 0; x < 18; ++x) {
-        const auto at = [&](int k) { return pixels[first + of_half(x, y, k)]; };
-        pixels.push_back(mean_of_four(at(0), at(1), at(2), at(3)));
-      }
+    const auto all = oracle::pyramid_of(sizes, whole, mean_of_four<std::uint8_t>);
+    pixels.insert(pixels.end(), all.begin(), all.end());
   }
 };
 

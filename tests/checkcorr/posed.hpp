@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "match/poses/grid.hpp"
+#include "oracle/pyramids.hpp"
 #include "stage_test.hpp"
 #include "stages/common/rows.hpp"
 
@@ -156,23 +157,12 @@ double rounding_of(std::span<const T> pixels) {
 /// mask; what their pixels are does not matter.
 inline void set_pyramids(Scenario& scenario, int planes = 1) {
   const auto pyramid = template_pyramid(scenario.test);
-  const auto append = [&](auto levels, auto pyramid_down) {
-    for (int level = 1; level <= pyramid.halvings; ++level) {
-      const std::int64_t begin = pyramid.begin_of(level - 1);
-      const int pitch = pyramid.size_of(level - 1).width;
-      const Size half = pyramid.size_of(level);
-      for (int i = 0; i < half.area(); ++i) {
-        const std::int64_t at = begin + i / half.width * 2 * pitch + i % half.width * 2;
-        levels.push_back(pyramid_down(levels[at], levels[at + 1], levels[at + pitch + 1]));
-      }
-    }
-    return levels;
-  };
   with_pixels(scenario.test.type, [&]<class T>() {
     std::vector<T> all;
     for (int plane = 0; plane < planes; ++plane) {
-      const auto one = append(first_template<T>(scenario, plane % scenario.test.planes),
-                              [](T a, T b, T c) { return static_cast<T>(a / 4 + b / 4 + c / 2); });
+      const auto one = xcorr::oracle::pyramid_of(
+          pyramid, first_template<T>(scenario, plane % scenario.test.planes),
+          [](T a, T b, T, T d) { return static_cast<T>(a / 4 + b / 4 + d / 2); });
       all.insert(all.end(), one.begin(), one.end());
     }
     set(scenario.values, "pyramid", all);
@@ -180,8 +170,8 @@ inline void set_pyramids(Scenario& scenario, int planes = 1) {
   if (!scenario.problem.masking) return;
   const auto mask = view<std::uint8_t>(scenario.values, "mask");
   set(scenario.values, "mask_pyramid",
-      append(std::vector<std::uint8_t>(mask.begin(), mask.end()),
-             [](int a, int b, int c) { return std::uint8_t(a & b & c); }));
+      xcorr::oracle::pyramid_of(pyramid, std::vector<std::uint8_t>(mask.begin(), mask.end()),
+                                [](int a, int b, int, int d) { return std::uint8_t(a & b & d); }));
 }
 
 inline void set_warp_template_inputs(Scenario& scenario) {

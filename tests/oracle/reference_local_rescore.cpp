@@ -28,15 +28,16 @@ template <class T>
 std::uint8_t weight_of(const WarpedTemplate<T>& from, const WarpMap& map, int x, int y) {
   const int samples = 1 << map.log2_samples;
   const WarpedPlaces places(from, map);
+  const std::uint8_t* const first = from.mask + from.pitch + 1;
   double sum = 0;
   for (int j = y * samples; j < (y + 1) * samples; ++j)
     for (int i = x * samples; i < (x + 1) * samples; ++i) {
       const WarpedPlace u = places.u.at(i, j), v = places.v.at(i, j);
       for (int k = 0; k < 4; ++k) {
-        const int column = u.whole + k % 2, line = v.whole + k / 2;
-        const double share =
-            std::abs((1 - k % 2) - u.fraction / 128.0) * std::abs((1 - k / 2) - v.fraction / 128.0);
-        if (share > 0) sum += share * from.mask[std::int64_t{line} * from.size.width + column];
+        const double share = std::abs((1 - k % 2) - u.fraction() / 128.0) *
+                             std::abs((1 - k / 2) - v.fraction() / 128.0);
+        if (share > 0)
+          sum += share * first[std::int64_t{v.whole() + k / 2} * from.pitch + u.whole() + k % 2];
       }
     }
   return static_cast<std::uint8_t>(std::floor(sum / (samples * samples) + 0.5));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "oracle/oracle.hpp"
+#include "oracle/pyramids.hpp"
 #include "oracle/reference_types.hpp"
 #include "stages/match/score.hpp"
 #include "stages/poses/pyramid_down.hpp"
@@ -44,6 +45,27 @@ Status pyramid_down(const stage::PyramidDown::Problem& p, const Device&,
                     const stage::PyramidDown::Buffers& b, PlanState*) {
   return for_type(pyramid_down_as<std::uint8_t>, pyramid_down_as<std::uint16_t>,
                   pyramid_down_as<float>, p, b);
+}
+
+template <class T>
+void build_pyramid_as(const stage::BuildPyramid::Problem& p,
+                      const stage::BuildPyramid::Buffers& b) {
+  std::vector<T> pixels;
+  for (int y = 0; y < p.pyramid.size.height; ++y) {
+    const T* const row = row_of<T>(b.pixels, p.pitch, y);
+    pixels.insert(pixels.end(), row, row + p.pyramid.size.width);
+  }
+  const auto mean = [](double a, double b, double c, double d) {
+    const double sum = (a + b) + (c + d);
+    return static_cast<T>(std::is_floating_point_v<T> ? sum / 4 : std::floor((sum + 2) / 4));
+  };
+  std::ranges::copy(oracle::pyramid_of(p.pyramid, pixels, mean), static_cast<T*>(b.pyramid));
+}
+
+Status build_pyramid(const stage::BuildPyramid::Problem& p, const Device&,
+                     const stage::BuildPyramid::Buffers& b, PlanState*) {
+  return for_type(build_pyramid_as<std::uint8_t>, build_pyramid_as<std::uint16_t>,
+                  build_pyramid_as<float>, p, b);
 }
 
 // ---- warp_template
@@ -99,7 +121,7 @@ template <class T>
 Sample<T> sample(const stage::WarpTemplate::Problem& p, const stage::WarpTemplate::Buffers& b,
                  int level, std::int64_t u, std::int64_t v) {
   const auto [width, height] = p.pyramid.size_of(level);
-  const std::int64_t begin = p.pyramid.begin_of(level);
+  const std::int64_t first = p.pyramid.first_of(level), pitch = p.pyramid.pitch_of(level);
   const std::int64_t left = floor_div(u, 128), top = floor_div(v, 128);
   Sample<T> made;
   for (int j = -1; j <= 2; ++j) {
@@ -108,9 +130,9 @@ Sample<T> sample(const stage::WarpTemplate::Problem& p, const stage::WarpTemplat
       const std::int64_t x = left + i, y = top + j;
       const bool mixed = i >= 0 && j >= 0 && i <= (u % 128 != 0) && j <= (v % 128 != 0);
       const bool inside = x >= 0 && y >= 0 && x < width && y < height;
-      if (mixed && (!inside || (p.masking && !b.mask[begin + y * width + x]))) made.counts = false;
+      if (mixed && (!inside || (p.masking && !b.mask[first + y * pitch + x]))) made.counts = false;
       const WideOf<T> pixel = static_cast<const T*>(
-          b.pixels)[begin + std::clamp<std::int64_t>(y, 0, height - 1) * width +
+          b.pixels)[first + std::clamp<std::int64_t>(y, 0, height - 1) * pitch +
                     std::clamp<std::int64_t>(x, 0, width - 1)];
       in_row += pixel * cubic_weight(i, u - 128 * left);
     }
@@ -262,12 +284,17 @@ constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32, Featu
 constexpr Variant<stage::PyramidDown> pyramid_down_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = pyramid_down}},
 };
+constexpr Variant<stage::BuildPyramid> build_pyramid_table[] = {
+    {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = build_pyramid}},
+};
 constexpr Variant<stage::WarpTemplate> warp_template_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = any.with(Feature::mask)},
      {.launch = warp_template}},
 };
 }  // namespace
 
-Family reference_poses_family() { return Family(pyramid_down_table, warp_template_table); }
+Family reference_poses_family() {
+  return Family(pyramid_down_table, build_pyramid_table, warp_template_table);
+}
 
 }  // namespace xcorr::cpu

@@ -40,35 +40,6 @@ struct Weights {
   }
 };
 
-/// A template with a rim that repeats its outermost pixels, so that what is read at any place of it
-/// is there; the mask in rows of the same length.
-struct Rimmed {
-  static constexpr int before = 1, behind = 2;
-
-  int pitch;
-  std::vector<std::uint8_t> pixels, mask;
-
-  explicit Rimmed(const WarpedTemplate<std::uint8_t>& from)
-      : pitch(from.size.width + before + behind),
-        pixels(std::size_t(pitch) * (from.size.height + before + behind)) {
-    const int width = from.size.width, height = from.size.height;
-    for (int y = 0; y < height + before + behind; ++y) {
-      const std::uint8_t* row =
-          from.pixels + std::int64_t{from.clamped(y - before, height)} * width;
-      std::uint8_t* to = pixels.data() + std::int64_t{y} * pitch;
-      to[0] = row[0];
-      std::memcpy(to + before, row, static_cast<std::size_t>(width));
-      std::fill_n(to + before + width, behind, row[width - 1]);
-    }
-    if (!from.mask) return;
-    mask.resize(std::size_t(pitch) * height);
-    for (int y = 0; y < height; ++y)
-      std::transform(from.mask + std::int64_t{y} * width, from.mask + std::int64_t{y + 1} * width,
-                     mask.data() + std::int64_t{y} * pitch,
-                     [](std::uint8_t counts) { return counts ? 0xff : 0; });
-  }
-};
-
 struct Job {
   const WarpedTemplate<std::uint8_t>* from;
   const WarpMap* map;
@@ -97,7 +68,6 @@ class Warping {
  public:
   explicit Warping(const Job& job)
       : job_(job),
-        rimmed_(*job.from),
         places_(*job.from, *job.map),
         samples_(1 << job.map->log2_samples),
         lanes_(static_cast<int>(hn::Lanes(D()))) {}
@@ -165,9 +135,9 @@ class Warping {
     if (hn::AllFalse(D(), counts)) return hn::Zero(D());
     const V fraction = hn::Set(D(), 127);
     const V across = hn::And(inner_u, fraction), down = hn::And(inner_v, fraction);
-    const V at = hn::Add(hn::Mul(hn::ShiftRight<7>(inner_v), hn::Set(D(), rimmed_.pitch)),
+    const V at = hn::Add(hn::Mul(hn::ShiftRight<7>(inner_v), hn::Set(D(), job_.from->pitch)),
                          hn::ShiftRight<7>(inner_u));
-    if (!rimmed_.mask.empty()) counts = hn::And(counts, all_count(at, across, down));
+    if (job_.from->mask) counts = hn::And(counts, all_count(at, across, down));
 
     const V even = weights(job_.weights->even, across), odd = weights(job_.weights->odd, across);
     const V down_even = weights(job_.weights->even, down),
@@ -177,7 +147,7 @@ class Warping {
                           hn::ShiftRight<16>(down_odd)};
     V sum = hn::Set(D(), 1 << 13);
     for (int j = 0; j < 4; ++j) {
-      const V four = gather(rimmed_.pixels.data() + std::int64_t{j} * rimmed_.pitch, at);
+      const V four = gather(job_.from->pixels + std::int64_t{j} * job_.from->pitch, at);
       const V bytes = hn::Set(D(), 0x00ff00ff);
       auto in_row = BytePairs::zero();
       BytePairs::add(in_row, hn::And(four, bytes), even);
@@ -189,12 +159,19 @@ class Warping {
 
   /// Whether the mask has all that is mixed there.
   HWY_INLINE Lanes all_count(V at, V across, V down) const {
-    const V next_row = hn::IfThenElseZero(hn::Gt(down, hn::Zero(D())), hn::Set(D(), rimmed_.pitch));
-    const V both = hn::And(gather(rimmed_.mask.data(), at),
-                           gather(rimmed_.mask.data(), hn::Add(at, next_row)));
+    const int pitch = job_.from->pitch;
+    const std::uint8_t* const first = job_.from->mask + pitch + 1;
+    const V next_row = hn::IfThenElseZero(hn::Gt(down, hn::Zero(D())), hn::Set(D(), pitch));
+    const V both =
+        hn::And(above_zero(gather(first, at)), above_zero(gather(first, hn::Add(at, next_row))));
     const V needed =
-        hn::IfThenElse(hn::Gt(across, hn::Zero(D())), hn::Set(D(), 0xffff), hn::Set(D(), 0xff));
+        hn::IfThenElse(hn::Gt(across, hn::Zero(D())), hn::Set(D(), 0x8080), hn::Set(D(), 0x80));
     return hn::Eq(hn::And(both, needed), needed);
+  }
+  /// The upper bit of each of the two lower bytes that are not 0, among others.
+  static HWY_INLINE V above_zero(V bytes) {
+    const V most = hn::Set(D(), 0x7f7f);
+    return hn::Or(bytes, hn::Add(hn::And(bytes, most), most));
   }
 
   static HWY_INLINE V weights(const std::int32_t* table, V fraction) {
@@ -215,7 +192,6 @@ class Warping {
   }
 
   const Job& job_;
-  Rimmed rimmed_;
   WarpedPlaces places_;
   int samples_, lanes_;
 };

@@ -31,7 +31,7 @@ WarpedTemplateSums warped(const WarpedTemplate<T>& from, const WarpMap& map, std
           from, map.log2_samples, places.u, places.v, x, y,
           [](int f) -> const CubicWeights& { return weights[f]; }, ReadEach());
       const std::int64_t at = y * pitch + x;
-      image[at] = pixel.value;
+      image[at] = static_cast<T>(pixel.value);
       mask[at] = pixel.counts;
       counted += pixel.counts;
       sum += pixel.value;

@@ -37,19 +37,26 @@ __device__ inline void load_words_inside(const std::uint8_t* row, int x,
   words_between(static_cast<unsigned>(address), words, [&](int i) { return from[i]; });
 }
 
-/// The sum of a word's bytes, each times its weight of 16 bits.
-__device__ inline int weighed_bytes(std::uint32_t bytes, const int (&weights)[4]) {
-  int sum = 0;
+/// Weights of 16 bits for the bytes of words.
+struct ByteWeights {
+  const unsigned first, last;
+
+  __device__ explicit ByteWeights(const int (&of)[4])
+      : first((of[0] & 0xffff) | of[1] << 16), last((of[2] & 0xffff) | of[3] << 16) {}
+  /// The sum of a word's bytes, each times its own.
+  __device__ int sum(std::uint32_t bytes) const {
+    int sum = 0;
 #ifdef __CUDA_ARCH__
-  const unsigned first = __byte_perm(weights[0], weights[1], 0x5410),
-                 last = __byte_perm(weights[2], weights[3], 0x5410);
-  asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(first), "r"(bytes));
-  asm("dp2a.hi.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(last), "r"(bytes));
+    asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(first), "r"(bytes));
+    asm("dp2a.hi.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(last), "r"(bytes));
 #else
-  for (int i = 0; i < 4; ++i) sum += weights[i] * static_cast<int>(bytes >> 8 * i & 0xff);
+    for (int i = 0; i < 4; ++i)
+      sum += static_cast<std::int16_t>((i < 2 ? first : last) >> i % 2 * 16) *
+             static_cast<int>(bytes >> 8 * i & 0xff);
 #endif
-  return sum;
-}
+    return sum;
+  }
+};
 
 /// Reads four pixels as two words.
 struct ReadWords {
@@ -61,11 +68,21 @@ struct ReadWords {
     const auto at = [&](int i) { return static_cast<std::uint8_t>(word[0] >> 8 * i); };
     return {at(0), at(1), at(2), at(3)};
   }
+  /// Where rows are whole words, as are those of a template's pyramid.
   template <class Sum>
-  __device__ Sum weighed(const std::uint8_t* first, const int (&weights)[4]) const {
-    std::uint32_t word[1];
-    load_words_inside(first, 0, word);
-    return weighed_bytes(word[0], weights);
+  __device__ Sum weighed(const std::uint8_t* pixels, int first, int pitch, const int (&across)[4],
+                         const int (&down)[4]) const {
+    const ByteWeights weights(across);
+    const unsigned skew = first & 3;
+    const std::uint8_t* from = pixels + (first - skew);
+    Sum sum = 0;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const auto* const words = reinterpret_cast<const std::uint32_t*>(from);
+      sum += down[j] * weights.sum(__funnelshift_r(words[0], words[1], 8 * skew));
+      from += pitch;
+    }
+    return sum;
   }
 };
 template <class T>

@@ -13,13 +13,16 @@ namespace {
 
 using u64 = unsigned long long;
 
-/// What a block has besides a strip.
+/// What a block has besides a strip's pixels. In registers all but sums would leave too few.
 template <int planes>
 struct Own {
   typename Rescoring<planes>::Sums sums;
   typename Rescoring<planes>::Totals all;
-  RescoredTry rescored;  ///< in registers it would leave too few
-  WarpedPlaces places;   ///< of its image's samples
+  RescoredTry rescored;
+  WarpedPlaces places;  ///< of its image's samples
+  int most_strips;      ///< of an image
+  int index, strips;    ///< of the try, and how many its image has
+  int first_row, rows;  ///< of the image in this strip; maybe none
 };
 
 /// How images are cut into strips.
@@ -61,26 +64,28 @@ __global__ void __launch_bounds__(Rescoring<planes>::threads, resident_blocks(3,
   constexpr int sum_count = OfPlanes::sum_count;
   static_assert(sum_count <= OfPlanes::threads, "a thread a sum");
   __shared__ Own<planes> own;
-  auto& [sums, all, rescored, places] = own;
+  auto& [sums, all, rescored, places, most_strips, index, strips, first_row, rows] = own;
   wait_for_previous();
   const int count = *b.candidate_count * p.tries();
-  const int most_strips = cut.strips(count, gridDim.x);
-  for (int item = blockIdx.x; item < count * most_strips; item += gridDim.x) {
-    const int index = item / most_strips, strip = item % most_strips;
+  const int items = count * cut.strips(count, gridDim.x);
+  if (threadIdx.x == 0) most_strips = cut.strips(count, gridDim.x);
+  for (int item = blockIdx.x; item < items; item += gridDim.x) {
     if (threadIdx.x == 0) {
+      index = item / most_strips;
       rescored = RescoredTry::of(p, b, index);
       places = WarpedPlaces(WarpedTemplate(p.pyramid, b.pixels, b.mask, rescored.map.level),
                             rescored.map);
+      const int height = rescored.map.height, strip = item % most_strips,
+                of_strip = max(ceil_div(height, most_strips), min(cut.fewest_rows, cut.most_rows));
+      strips = ceil_div(height, of_strip);
+      first_row = strip * of_strip;
+      rows = min(height - first_row, of_strip);
       if (strip == 0 && !rescored.exists()) b.found[index] = {};
     }
     if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
-    const int height = rescored.map.height;
-    const int rows = max(ceil_div(height, most_strips), min(cut.fewest_rows, cut.most_rows));
-    const int strips = ceil_div(height, rows);
-    if (strip < strips) {
-      OfPlanes::add(p, b, rescored, places, strip * rows, min(height - strip * rows, rows),
-                    dynamic_shared<std::uint8_t>(), sums);
+    if (rows > 0) {
+      OfPlanes::add(p, b, rescored, places, first_row, rows, dynamic_shared<std::uint8_t>(), sums);
       __syncthreads();
       u64* const of_try = totals + std::int64_t{index} * sum_count;
       if (add_up(sums, of_try, &block_counters[index], strips, all) && threadIdx.x < 32)

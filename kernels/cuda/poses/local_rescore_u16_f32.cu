@@ -72,7 +72,7 @@ __device__ void make_image(const WarpedTemplate<T>& from, const WarpMap& map, in
     int times = pixel.counts;
     if (weighted && times) times = warped_weight(from, map, x, first_row + y);
     const Factor<T> value = pixel.value, weighed = weighted ? times * value : value;
-    strip.image[i] = pixel.value;
+    strip.image[i] = static_cast<T>(pixel.value);
     strip.mask[i] = static_cast<std::uint8_t>(times);
     sums.counted += times;
     sums.right_sum += weighed;

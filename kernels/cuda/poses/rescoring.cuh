@@ -45,12 +45,19 @@ struct RescoredTry {
 __device__ inline void load_rescored(const stage::LocalRescore::Problem& p,
                                      const std::uint8_t* frame, int left, int top, int words,
                                      int rows, std::uint32_t* to, std::uint32_t flips = 0) {
-  for (int i = threadIdx.x; i < words * rows; i += blockDim.x) {
-    const int row = i / words, x = left + 4 * (i - row * words), y = top + row;
-    const int width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
+  const int threads = blockDim.x, rows_on = threads / words, words_on = threads % words;
+  int row = threadIdx.x / words, column = threadIdx.x % words;
+  for (int i = threadIdx.x; i < words * rows; i += threads) {
+    const int y = top + row, width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
     std::uint32_t word[1];
-    load_words(frame + y * p.pitch, x, width, word);
+    load_words(frame + y * p.pitch, left + 4 * column, width, word);
     to[i] = word[0] ^ flips;
+    row += rows_on;
+    column += words_on;
+    if (column >= words) {
+      column -= words;
+      ++row;
+    }
   }
 }
 
@@ -59,7 +66,11 @@ __device__ inline void load_rescored(const stage::LocalRescore::Problem& p,
 template <class TermsOf>
 __device__ void find_best(const stage::LocalRescore::Problem& p, bool minimum,
                           const RescoredTry& one, TermsOf terms_of, RescoredPlace& found) {
-  const int lane = threadIdx.x % 32, place = lane < rescored_places ? lane : 0;
+  int lane = threadIdx.x % 32;
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(lane));  // else what follows of it is kept in registers all the time
+#endif
+  const int place = lane < rescored_places ? lane : 0;
   const int x = one.left + place % rescored_across, y = one.top + place / rescored_across;
   const auto terms = terms_of(place);
   const bool inside = lane < rescored_places && terms.n > 0 && x >= 0 && y >= 0 &&
@@ -209,11 +220,11 @@ class Rescoring {
     for_warped_part(from, map, places, 0, first_row, size, [&](auto pixel_at) {
       for_tiles(size, threadIdx.x / 32, warps, [&](int x, int y) {
         const WarpedPixel<std::uint8_t> pixel = pixel_at(x, y);
-        strip.image[y * pitch + x] = pixel.value;
+        strip.image[y * pitch + x] = static_cast<std::uint8_t>(pixel.value);
         strip.mask[y * pitch + x] = pixel.counts ? 0xff : 0;
         mine[counted] += pixel.counts;
         mine[right_sum] += pixel.value;
-        mine[right_squares] += u32{pixel.value} * pixel.value;
+        mine[right_squares] += pixel.value * pixel.value;
       });
     });
     add_warp(mine, sums);

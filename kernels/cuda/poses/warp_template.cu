@@ -25,21 +25,17 @@ __global__ void __launch_bounds__(threads, 2)
     const WarpedPlaces places(from, map);
     Sum totals[3] = {};
     for_tiles(p.most, threadIdx.x / 32, warps, [&](int x, int y) {
-      T value = 0;
-      bool counts = false;
-      if (x < map.width && y < map.height) {
-        const WarpedPixel<T> pixel(
+      WarpedPixel<T> pixel;
+      if (x < map.width && y < map.height)
+        pixel = WarpedPixel<T>(
             from, map.log2_samples, places.u, places.v, x, y, [](int f) { return CubicWeights(f); },
             ReadFour<T>());
-        value = pixel.value;
-        counts = pixel.counts;
-      }
       const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
-      static_cast<T*>(b.images)[at] = value;
-      b.masks[at] = counts;
-      totals[0] += counts;
-      totals[1] += value;
-      totals[2] += Sum(value) * value;
+      static_cast<T*>(b.images)[at] = static_cast<T>(pixel.value);
+      b.masks[at] = pixel.counts;
+      totals[0] += pixel.counts;
+      totals[1] += Sum(pixel.value);
+      totals[2] += Sum(pixel.value) * Sum(pixel.value);
     });
     block_sums<warps>(totals);
     if (threadIdx.x == 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The pixels of a part of a warped template's image (see stages/poses/warp_template.hpp). As a rule
-// a pixel is one sample, and the part is small: then the places of samples are added up in 32 bits
-// from that of its first pixel, which takes a GPU a third of the instructions that 64 do. What has
-// several samples a pixel, or lies farther apart, is found by 64.
+// the part is small: then the places of samples are added up in 32 bits from that of its first
+// pixel, which takes a GPU a third of the instructions that 64 do. What lies farther apart is found
+// by 64.
 #pragma once
 
 #include "cuda/common/row_words.cuh"
@@ -19,27 +19,25 @@ class NearCoordinate {
   __device__ NearCoordinate(const WarpedCoordinate& of, int x, int y)
       : by_x_(of.by_x / 2), by_y_(of.by_y / 2) {
     const std::int64_t first = of.where(x, y) + WarpedPlace::half;
-    whole_ = static_cast<int>(first >> 24);
+    whole_ = static_cast<int>(first >> 24) << 7;
     rest_ = static_cast<std::int32_t>(first & (one - 1)) / 2;
 #ifdef __CUDA_ARCH__
     asm("" : "+r"(whole_), "+r"(rest_));  // else they are made anew for each pixel
 #endif
   }
   /// Whether so many samples across and down keep to 32 bits.
-  __device__ bool fits(Size samples) const {
-    return std::abs(std::int64_t{by_x_}) * samples.width +
-               std::abs(std::int64_t{by_y_}) * samples.height <
+  __device__ bool fits(int across, int down) const {
+    return std::abs(std::int64_t{by_x_}) * across + std::abs(std::int64_t{by_y_}) * down <
            INT32_MAX - one / 2;
   }
   __device__ WarpedPlace at(int x, int y) const {
-    const std::int32_t here = rest_ + x * by_x_ + y * by_y_;
-    return {whole_ + (here >> 23), here >> 16 & 127};
+    return WarpedPlace(whole_ + ((rest_ + x * by_x_ + y * by_y_) >> 16));
   }
 
  private:
   static constexpr std::int32_t one = 1 << 24;
 
-  int whole_;
+  int whole_;  ///< 128ths
   std::int32_t rest_, by_x_, by_y_;
 };
 
@@ -59,11 +57,18 @@ __device__ void for_warped_part(const WarpedTemplate<std::uint8_t>& from, const 
                  : Pixel();
     });
   };
-  const NearCoordinate u(places.u, left, top), v(places.v, left, top);
-  if (map.log2_samples == 0 && u.fits(part) && v.fits(part))
-    use_by(0, u, v, 0, 0);
+  const int log2_samples = map.log2_samples, first_x = left << log2_samples,
+            first_y = top << log2_samples;
+  const NearCoordinate u(places.u, first_x, first_y), v(places.v, first_x, first_y);
+  const auto fits = [&](const NearCoordinate& along) {
+    return along.fits(part.width << log2_samples, part.height << log2_samples);
+  };
+  if (!fits(u) || !fits(v))
+    use_by(log2_samples, places.u, places.v, left, top);
+  else if (log2_samples > 0)
+    use_by(log2_samples, u, v, 0, 0);
   else
-    use_by(map.log2_samples, places.u, places.v, left, top);
+    use_by(0, u, v, 0, 0);
 }
 
 }  // namespace xcorr::cuda

@@ -47,8 +47,8 @@ bool is_inside(const WarpMap& map, Size part, std::int64_t centre_u, std::int64_
   const std::int64_t down = (std::int64_t{map.height} << map.log2_samples) - 1;
   for (const std::int64_t x : {-across, across})
     for (const std::int64_t y : {-down, down})
-      if (!WarpedPlace(map.u_by_x * x + map.u_by_y * y + centre_u).inside(part.width) ||
-          !WarpedPlace(map.v_by_x * x + map.v_by_y * y + centre_v).inside(part.height))
+      if (!WarpedPlace::of(map.u_by_x * x + map.u_by_y * y + centre_u).inside(part.width) ||
+          !WarpedPlace::of(map.v_by_x * x + map.v_by_y * y + centre_v).inside(part.height))
         return false;
   return true;
 }
@@ -76,7 +76,8 @@ Status PatchCutter::provide(Size part) {
   const Size room{std::max(part.width, room_.width), std::max(part.height, room_.height)};
   auto reader = FrameReader::make(device_, type_, room, true, planes_);
   if (!reader.ok()) return reader.status();
-  if (Status s = part_.provide(device_.backend, room.area() * element()); !s.ok()) return s;
+  if (Status s = part_.provide(device_.backend, TemplatePyramid{room}.extent(type_).bytes); !s.ok())
+    return s;
   reader_ = std::move(reader.value());
   room_ = room;
   return {};
@@ -112,7 +113,10 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
   if (!is_inside(map, part.size(), centred.centre_u, centred.centre_v)) return outside;
 
   if (Status s = provide(part.size()); !s.ok()) return s;
+  const Variant<stage::BuildPyramid>* build_pyramid = nullptr;
   const Variant<stage::WarpTemplate>* warp_template = nullptr;
+  if (Status s = choose_into(build_pyramid, {problem.pyramid, 0, type_}, device_); !s.ok())
+    return s;
   if (Status s = choose_into(warp_template, problem, device_); !s.ok()) return s;
   const Runtime& device = runtime(device_.backend);
   const auto read = reader_.read(frame, part, stream);
@@ -125,13 +129,11 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
   MatrixView patch{patch_.data(), type_, size_, row, Memory::device};
   for (int plane = 0; plane < planes_; ++plane) {
     const Rows& rows = read.value();
-    const Copy dense{part_.data(),
-                     part.width * element(),
-                     rows.data + plane * rows.plane,
-                     rows.pitch,
-                     std::size_t(part.width * element()),
-                     std::size_t(part.height)};
-    if (Status s = device.copy(dense, Memory::device, Memory::device, stream); !s.ok()) return s;
+    if (Status s = build_pyramid->launch(
+            {problem.pyramid, rows.pitch, type_}, device_,
+            {{nullptr, stream}, rows.data + plane * rows.plane, part_.data()}, nullptr);
+        !s.ok())
+      return s;
     auto* const to = patch_.as<std::uint8_t>() + plane * row * size_.height;
     if (Status s = warp_template->launch(problem, device_,
                                          {{nullptr, stream},

@@ -11,7 +11,6 @@
 
 #include "match/weights.hpp"
 #include "select/select.hpp"
-#include "stages/poses/pyramid_down.hpp"
 
 namespace xcorr {
 namespace {
@@ -41,17 +40,29 @@ bool is_disc(const BankTemplate& t) {
   return farthest < nearest_outside;
 }
 
-/// A level of a mask behind those below it: a pixel counts if all four do, as often as they do.
-void append_halved(std::vector<std::uint8_t>& mask, const TemplatePyramid& pyramid, int level) {
-  const std::int64_t begin = pyramid.begin_of(level);
-  const Size from = pyramid.size_of(level), to = pyramid.size_of(level + 1);
-  for (int y = 0; y < to.height; ++y)
-    for (int x = 0; x < to.width; ++x) {
-      const std::int64_t at = begin + std::int64_t{2 * y} * from.width + 2 * x;
-      const int four[] = {mask[at], mask[at + 1], mask[at + from.width], mask[at + from.width + 1]};
-      const int rounded = (std::accumulate(four, four + 4, 0) + 2) / 4;
-      mask.push_back(std::ranges::count(four, 0) > 0 ? 0 : static_cast<std::uint8_t>(rounded));
-    }
+/// The levels of a mask: a pixel counts if all four do, as often as they do. What is round a level
+/// does not count.
+std::vector<std::uint8_t> levels_of(const std::vector<std::uint8_t>& mask,
+                                    const TemplatePyramid& pyramid) {
+  std::vector<std::uint8_t> levels(pyramid.area());
+  const auto row_at = [&](int level, int y) {
+    return levels.data() + pyramid.first_of(level) + std::int64_t{y} * pyramid.pitch_of(level);
+  };
+  const auto [width, height] = pyramid.size;
+  for (int y = 0; y < height; ++y) std::copy_n(&mask[std::int64_t{y} * width], width, row_at(0, y));
+  for (int level = 1; level <= pyramid.halvings; ++level)
+    for (int y = 0; y < pyramid.size_of(level).height; ++y)
+      for (int x = 0; x < pyramid.size_of(level).width; ++x) {
+        const std::uint8_t *const upper = row_at(level - 1, 2 * y) + 2 * x, *const lower =
+                                                                                upper +
+                                                                                pyramid.pitch_of(
+                                                                                    level - 1);
+        const int four[] = {upper[0], upper[1], lower[0], lower[1]};
+        const int rounded = (std::accumulate(four, four + 4, 0) + 2) / 4;
+        row_at(level, y)[x] =
+            std::ranges::count(four, 0) > 0 ? 0 : static_cast<std::uint8_t>(rounded);
+      }
+  return levels;
 }
 
 Size most_of(std::span<const WarpMap> maps) {
@@ -100,8 +111,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   const std::vector<std::uint8_t> mask = t.weights.empty() ? t.mask : heavy_ones(t.weights);
   made.masking_ = masking_of(mask, t.size);
   made.weighting_ = masking_of(t.weights, t.size);
-  if (Status s = choose_into(made.pyramid_down_, {t.size, half_of(t.size), 0, 0, t.type}, device);
-      !s.ok())
+  if (Status s = choose_into(made.build_pyramid_, {made.pyramid_, 0, t.type}, device); !s.ok())
     return s;
   if (Status s = choose_into(made.warp_template_,
                              {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type, made.edges(0)},
@@ -131,22 +141,23 @@ void PoseTemplate::leave_out_rim() {
   if (diameter_ > 0) diameter_ = inner(diameter_);
 }
 
-Status PoseTemplate::allocate(std::vector<std::uint8_t> mask, std::vector<std::uint8_t> weights,
-                              Stream stream) {
+Status PoseTemplate::allocate(const std::vector<std::uint8_t>& mask,
+                              const std::vector<std::uint8_t>& weights, Stream stream) {
   const Backend backend = device_.backend;
   counts_ = inset_mask(mask, size(), edge_rule_ ? edge_radius : pose_refine_inset);
   aligned_pixels_ = std::ssize(counts_) - std::ranges::count(counts_, 0);
   for (auto& [bytes, block] : {std::pair(&mask, &mask_), std::pair(&weights, &weights_)}) {
-    for (int level = 0; !bytes->empty() && level < pyramid_.halvings; ++level)
-      append_halved(*bytes, pyramid_, level);
-    if (Status s = upload(backend, *block, bytes->data(), bytes->size(), stream); !s.ok()) return s;
+    if (bytes->empty()) continue;
+    const std::vector<std::uint8_t> levels = levels_of(*bytes, pyramid_);
+    if (Status s = upload(backend, *block, levels.data(), levels.size(), stream); !s.ok()) return s;
+    if (Status s = runtime(backend).wait(stream); !s.ok()) return s;  // `levels` ends here
   }
   if (Status s = upload(backend, counted_, counts_.data(), counts_.size(), stream); !s.ok())
     return s;
   if (edge_rule_)
     if (Status s = points_.provide(backend, 2 * EdgePoints::most * sizeof(EdgePoint)); !s.ok())
       return s;
-  if (Status s = pixels_.provide(backend, source_planes() * pyramid_.area() * element()); !s.ok())
+  if (Status s = pixels_.provide(backend, pyramid_.extent(type_, source_planes()).bytes); !s.ok())
     return s;
   return smoothed_.provide(backend, source_planes() * size().area() * sizeof(SmoothedPixel));
 }
@@ -160,14 +171,17 @@ Status PoseTemplate::load(const MatrixView& picture, Stream stream) {
 
 Status PoseTemplate::load_points(Stream stream) {
   const Runtime& device = runtime(device_.backend);
-  const std::int64_t plane = pyramid_.size.area();
-  std::vector<std::uint8_t> picture(edge_sources_ * plane);
-  for (int i = 0; i < edge_sources_; ++i)
-    if (Status s =
-            device.copy(bytes_copy(&picture[i * plane], pixels() + i * pyramid_.area(), plane),
-                        Memory::device, Memory::host, stream);
-        !s.ok())
-      return s;
+  const auto [width, height] = pyramid_.size;
+  std::vector<std::uint8_t> picture(edge_sources_ * pyramid_.size.area());
+  for (int i = 0; i < edge_sources_; ++i) {
+    const Copy plane{&picture[i * pyramid_.size.area()],
+                     width,
+                     pixels() + i * pyramid_.area() + pyramid_.first_of(0),
+                     pyramid_.pitch_of(0),
+                     static_cast<std::size_t>(width),
+                     static_cast<std::size_t>(height)};
+    if (Status s = device.copy(plane, Memory::device, Memory::host, stream); !s.ok()) return s;
+  }
   if (Status s = device.wait(stream); !s.ok()) return s;
   edge_points_ = edge_points_of(picture, edge_sources_, pyramid_.size, counts_, *edge_rule_);
   const std::vector<EdgePoint>& points = edge_points_.points;
@@ -177,27 +191,25 @@ Status PoseTemplate::load_points(Stream stream) {
 }
 
 Status PoseTemplate::load_plane(int plane, const MatrixView& pixels, Stream stream) {
-  auto* levels = pixels_.as<std::uint8_t>() + plane * pyramid_.area() * element();
-  if (Status s = runtime(device_.backend)
-                     .copy(bytes_copy(levels, pixels.data, pyramid_.size.area() * element()),
-                           pixels.memory, Memory::device, stream);
-      !s.ok())
-    return s;
-  for (int level = 0; level < pyramid_.halvings; ++level) {
-    const Size half = pyramid_.size_of(level + 1);
-    const stage::PyramidDown::Buffers buffers{{nullptr, stream},
-                                              levels + pyramid_.begin_of(level) * element(),
-                                              levels + pyramid_.begin_of(level + 1) * element()};
-    const Size image = pyramid_.size_of(level);
-    if (Status s = pyramid_down_->launch(
-            {image, half, image.width * element(), half.width * element(), type_}, device_, buffers,
-            nullptr);
+  const std::size_t bytes = pyramid_.size.area() * element();
+  const void* source = pixels.data;
+  if (pixels.memory == Memory::host && device_.backend != Backend::cpu) {
+    if (Status s = loaded_.provide(device_.backend, bytes); !s.ok()) return s;
+    source = loaded_.data();
+    if (Status s = runtime(device_.backend)
+                       .copy(bytes_copy(loaded_.data(), pixels.data, bytes), Memory::host,
+                             Memory::device, stream);
         !s.ok())
       return s;
   }
+  auto* const levels = pixels_.as<std::uint8_t>() + plane * pyramid_.area() * element();
+  if (Status s = build_pyramid_->launch({pyramid_, pyramid_.size.width * element(), type_}, device_,
+                                        {{nullptr, stream}, source, levels}, nullptr);
+      !s.ok())
+    return s;
   return smooth_->launch({pyramid_.size, type_}, device_,
                          {{nullptr, stream},
-                          levels,
+                          source,
                           counted_.as<std::uint8_t>(),
                           smoothed_.as<SmoothedPixel>() + plane * pyramid_.size.area()},
                          nullptr);

@@ -139,7 +139,8 @@ class PoseTemplate {
   };
 
   void leave_out_rim();
-  Status allocate(std::vector<std::uint8_t> mask, std::vector<std::uint8_t> weights, Stream stream);
+  Status allocate(const std::vector<std::uint8_t>& mask, const std::vector<std::uint8_t>& weights,
+                  Stream stream);
   bool weighs(int level) const { return level == 0 && weighting_; }
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& picture, Stream stream);
@@ -237,10 +238,11 @@ class PoseTemplate {
   PoseGrid grid_, top_grid_, score_grid_;
   std::vector<double> likeness_;   ///< of each level with itself half a pixel away
   std::vector<PoseRidge> ridges_;  ///< of each level below the top, see steps_below()
-  const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
+  const Variant<stage::BuildPyramid>* build_pyramid_ = nullptr;
   const Variant<stage::WarpTemplate>* warp_template_ = nullptr;
   const Variant<stage::Smooth>* smooth_ = nullptr;
   std::vector<std::uint8_t> counts_;  ///< the same as counted_
+  Block loaded_;                      ///< a plane of it, dense
   Block pixels_, mask_, weights_, smoothed_, counted_, points_;
   std::vector<TopScale> top_;
   std::shared_ptr<const TemplatePixels> live_;  ///< null for templates that do not change

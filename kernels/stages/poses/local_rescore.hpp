@@ -110,9 +110,8 @@ struct LocalRescore {
   static void arguments(const Problem& p, Visit visit) {
     visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, p.plane, p.planes));
     visit("pyramid", &Buffers::pixels,
-          elements(p.type, (p.edges.made ? p.edges.sources : p.planes) * p.pyramid.area()));
-    visit("mask_pyramid", &Buffers::mask,
-          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
+          p.pyramid.extent(p.type, p.edges.made ? p.edges.sources : p.planes));
+    visit("mask_pyramid", &Buffers::mask, p.pyramid.mask_extent(p.masking));
     visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));
     visit("inverse_scales", &Buffers::inverse_scales, records<std::int32_t>(p.steps.scales));
     visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.count));

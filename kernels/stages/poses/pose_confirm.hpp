@@ -96,9 +96,8 @@ struct PoseConfirm {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, p.plane, p.planes));
-    visit("pyramid", &Buffers::pixels, elements(p.type, p.planes * p.pyramid.area()));
-    visit("mask_pyramid", &Buffers::mask,
-          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
+    visit("pyramid", &Buffers::pixels, p.pyramid.extent(p.type, p.planes));
+    visit("mask_pyramid", &Buffers::mask, p.pyramid.mask_extent(p.masking));
     visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.count));
     visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
     visit("starts", &Buffers::starts, records<RefinedPose>(p.count));

@@ -23,6 +23,7 @@
 #include "stages/common/host_device.hpp"
 #include "stages/image/edges.hpp"
 #include "stages/match/templates.hpp"
+#include "stages/poses/build_pyramid.hpp"
 
 namespace xcorr {
 
@@ -82,21 +83,24 @@ struct WarpedTemplateSums {
   double counted = 0;  ///< pixels
 };
 
-/// A coordinate in a template: a pixel and 128ths of the way to the next.
+/// A coordinate in a template.
 struct WarpedPlace {
-  int whole, fraction;
+  std::int32_t in_128ths;  ///< of a pixel
 
-  static constexpr std::int32_t half = 1 << 16;  ///< of a 128th: what rounds
+  static constexpr std::int32_t half = 1 << 16;  ///< of a 128th, in 2^-24 pixels: what rounds
 
+  XCORR_HD explicit constexpr WarpedPlace(std::int32_t in_128ths) : in_128ths(in_128ths) {}
   /// \param u  2^-24 pixels
-  XCORR_HD explicit WarpedPlace(std::int64_t u) {
-    const std::int64_t place = (u + half) >> 17;
-    whole = static_cast<int>(place >> 7);
-    fraction = static_cast<int>(place & 127);
+  XCORR_HD static constexpr WarpedPlace of(std::int64_t u) {
+    return WarpedPlace(static_cast<std::int32_t>((u + half) >> 17));
   }
-  XCORR_HD WarpedPlace(int whole, int fraction) : whole(whole), fraction(fraction) {}
+  XCORR_HD constexpr int whole() const { return in_128ths >> 7; }
+  /// 128ths of the way from there to the next pixel.
+  XCORR_HD constexpr int fraction() const { return in_128ths & 127; }
   /// Whether all that has a part in a linear interpolation there is inside.
-  XCORR_HD bool inside(int length) const { return whole >= 0 && whole + (fraction > 0) < length; }
+  XCORR_HD constexpr bool inside(int length) const {
+    return static_cast<std::uint32_t>(in_128ths) <= static_cast<std::uint32_t>((length - 1) << 7);
+  }
 };
 
 /// The weights of four pixels in cubic convolution, 2048 in all.
@@ -112,23 +116,8 @@ struct CubicWeights {
   }
 };
 
-/// A template's pyramid: it, halved (see stages/poses/pyramid_down.hpp), and so on, one after the
-/// other, dense.
-struct TemplatePyramid {
-  Size size;  ///< of the template
-  std::int32_t halvings = 0;
-
-  XCORR_HD Size size_of(int level) const { return {size.width >> level, size.height >> level}; }
-  /// Where a level begins; of the one past the last: where all ends.
-  XCORR_HD constexpr std::int64_t begin_of(int level) const {
-    std::int64_t begin = 0;
-    for (int i = 0; i < level; ++i) begin += std::int64_t{size.width >> i} * (size.height >> i);
-    return begin;
-  }
-  constexpr std::int64_t area() const { return begin_of(halvings + 1); }
-};
-
-/// The pixels of a level of the template's pyramid, and the mask's, null where there is none.
+/// The pixels of a level of the template's pyramid, and the mask's, null where there is none: both
+/// from where the level begins with its rim.
 template <class T>
 struct WarpedTemplate {
   /// Of weighed pixels.
@@ -138,6 +127,7 @@ struct WarpedTemplate {
   const T* pixels;
   const std::uint8_t* mask;
   Size size;
+  int pitch;
   std::int64_t centre_u, centre_v;  ///< the images', in 2^-24 pixels of the level
 
   XCORR_HD WarpedTemplate(const TemplatePyramid& pyramid, const T* pixels, const std::uint8_t* mask,
@@ -145,6 +135,7 @@ struct WarpedTemplate {
       : pixels(pixels + pyramid.begin_of(level)),
         mask(mask ? mask + pyramid.begin_of(level) : nullptr),
         size(pyramid.size_of(level)),
+        pitch(pyramid.pitch_of(level)),
         centre_u(centre_of(pyramid.size.width, level) + shift_u),
         centre_v(centre_of(pyramid.size.height, level) + shift_v) {}
 
@@ -152,30 +143,17 @@ struct WarpedTemplate {
   XCORR_HD static std::int64_t centre_of(int length, int level) {
     return ((std::int64_t{length} << 23) >> level) - (1 << 23);
   }
-  XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
-  /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
-  /// of the fractions. `read`: of four pixels, see ReadEach.
+  /// Where the pixel before a place is, above it: the first one of those that a cubic reads.
+  XCORR_HD int index_of(const WarpedPlace& u, const WarpedPlace& v) const {
+    static_assert(TemplatePyramid::before == 1 && TemplatePyramid::behind == 2);
+    return v.whole() * pitch + u.whole();
+  }
+  /// 256 times the template at a place inside; what lies outside is as the nearest pixel. The
+  /// weights are those of the fractions. `read`: of four pixels, see ReadEach.
   template <class Read>
   XCORR_HD Sum value(const WarpedPlace& u, const WarpedPlace& v, const CubicWeights& across,
                      const CubicWeights& down, Read read) const {
-    const int left = u.whole - 1, top = v.whole - 1;
-    Sum sum = 0;
-    if (left >= 0 && top >= 0 && left + 4 <= size.width && top + 4 <= size.height &&
-        (top + 3) * size.width + left + 4 + Read::past <= size.width * size.height) {
-      const T* const first = pixels + top * size.width + left;
-      XCORR_UNROLL
-      for (int j = 0; j < 4; ++j)
-        sum += down.of[j] * read.template weighed<Sum>(first + j * size.width, across.of);
-    } else {
-      for (int j = 0; j < 4; ++j) {
-        const T* const row = pixels + clamped(top + j, size.height) * size.width;
-        Sum in_row = 0;
-        XCORR_UNROLL
-        for (int i = 0; i < 4; ++i)
-          in_row += Sum(across.of[i]) * row[clamped(left + i, size.width)];
-        sum += down.of[j] * in_row;
-      }
-    }
+    const Sum sum = read.template weighed<Sum>(pixels, index_of(u, v), pitch, across.of, down.of);
     if constexpr (std::is_floating_point_v<T>)
       return sum / (1 << 14);
     else
@@ -184,19 +162,24 @@ struct WarpedTemplate {
   XCORR_HD bool counts(const WarpedPlace& u, const WarpedPlace& v) const {
     if (!u.inside(size.width) || !v.inside(size.height)) return false;
     if (!mask) return true;
-    for (int j = 0; j <= (v.fraction > 0); ++j)
-      for (int i = 0; i <= (u.fraction > 0); ++i)
-        if (!mask[std::int64_t{v.whole + j} * size.width + u.whole + i]) return false;
-    return true;
+    const std::uint8_t* const first = first_weight(u, v);
+    const int right = u.fraction() > 0, below = v.fraction() > 0 ? pitch : 0;
+    return bool(first[0]) & bool(first[right]) & bool(first[below]) & bool(first[below + right]);
   }
   /// 2^14 times how often a place counts that does, by a mask of weights: these are mixed linearly.
   XCORR_HD int weight(const WarpedPlace& u, const WarpedPlace& v) const {
-    const std::uint8_t* const first = mask + std::int64_t{v.whole} * size.width + u.whole;
+    const std::uint8_t* const first = first_weight(u, v);
     const auto in_row = [&](const std::uint8_t* row) {
-      return row[0] * (128 - u.fraction) + row[u.fraction > 0] * u.fraction;
+      return row[0] * (128 - u.fraction()) + row[u.fraction() > 0] * u.fraction();
     };
-    return in_row(first) * (128 - v.fraction) +
-           in_row(first + (v.fraction > 0 ? size.width : 0)) * v.fraction;
+    return in_row(first) * (128 - v.fraction()) +
+           in_row(first + (v.fraction() > 0 ? pitch : 0)) * v.fraction();
+  }
+
+ private:
+  /// Of the mask at the place's whole pixel.
+  XCORR_HD const std::uint8_t* first_weight(const WarpedPlace& u, const WarpedPlace& v) const {
+    return mask + index_of(u, v) + pitch + 1;
   }
 };
 
@@ -209,7 +192,7 @@ struct WarpedCoordinate {
   XCORR_HD std::int64_t where(int x, int y) const {
     return multiply_add(by_x, x, multiply_add(by_y, y, first));
   }
-  XCORR_HD WarpedPlace at(int x, int y) const { return WarpedPlace(where(x, y)); }
+  XCORR_HD WarpedPlace at(int x, int y) const { return WarpedPlace::of(where(x, y)); }
 };
 
 /// Where the samples of an image lie.
@@ -233,7 +216,10 @@ struct WarpedPlaces {
 /// A pixel of an image.
 template <class T>
 struct WarpedPixel {
-  T value = 0;  ///< 0 where it does not count
+  /// In which GPUs compute.
+  using Value = std::conditional_t<std::is_floating_point_v<T>, T, std::int32_t>;
+
+  Value value = 0;  ///< of a T; 0 where it does not count
   bool counts = true;
 
   /// Past the image.
@@ -248,7 +234,8 @@ struct WarpedPixel {
     const auto add = [&](const WarpedPlace& at_u, const WarpedPlace& at_v) {
       counts = from.counts(at_u, at_v);
       if (counts)
-        sum += from.value(at_u, at_v, weights_of(at_u.fraction), weights_of(at_v.fraction), read);
+        sum +=
+            from.value(at_u, at_v, weights_of(at_u.fraction()), weights_of(at_v.fraction()), read);
     };
     if (log2_samples == 0) {
       add(u.at(x, y), v.at(x, y));
@@ -264,14 +251,14 @@ struct WarpedPixel {
  private:
   using Sum = typename WarpedTemplate<T>::Sum;
 
-  XCORR_HD static T rounded(Sum sum, int log2_samples) {
+  XCORR_HD static Value rounded(Sum sum, int log2_samples) {
     const int shift = 8 + 2 * log2_samples;
     if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(sum / (1 << shift));
     } else {
-      constexpr auto most = std::numeric_limits<T>::max();
-      const auto mean = (sum + (1 << (shift - 1))) >> shift;
-      return mean < 0 ? T{0} : mean > most ? most : static_cast<T>(mean);
+      constexpr Sum most = std::numeric_limits<T>::max();
+      const Sum mean = (sum + (1 << (shift - 1))) >> shift;
+      return static_cast<Value>(mean < 0 ? 0 : mean > most ? most : mean);
     }
   }
 };
@@ -320,9 +307,8 @@ struct WarpTemplate {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     const std::int64_t pixels = p.count * p.most.area();
-    visit("pyramid", &Buffers::pixels, elements(p.type, p.edges.sources * p.pyramid.area()));
-    visit("mask_pyramid", &Buffers::mask,
-          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
+    visit("pyramid", &Buffers::pixels, p.pyramid.extent(p.type, p.edges.sources));
+    visit("mask_pyramid", &Buffers::mask, p.pyramid.mask_extent(p.masking));
     visit("maps", &Buffers::maps, records<WarpMap>(p.count));
     visit("images", &Buffers::images,
           elements(p.type, p.edges.made ? p.edges.plane + pixels : pixels));
