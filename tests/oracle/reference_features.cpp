@@ -103,72 +103,103 @@ Histograms histograms_of(const std::vector<double>& window) {
   return histograms;
 }
 
-/// Luma, and how far blue and red are from gray, of four pixels of a cell.
-std::array<double, 3> mean_color(const stage::FeatureMaps::Problem& p,
-                                 const std::uint8_t* const (&planes)[color_planes],
-                                 const Cropping& window, int x, int y) {
-  std::array<double, 3> mean = {};
-  for (const int row : {4 * y + 1, 4 * y + 3})
-    for (const int column : {4 * x + 1, 4 * x + 3}) {
-      const auto along = [&](std::int64_t first, std::int64_t by_column, std::int64_t by_row,
-                             int begin, int length) {
-        const std::int64_t place = first + window.samples * (column * by_column + row * by_row);
-        const double nearest = std::floor(static_cast<double>(place) / 65536 + 0.5);
-        return static_cast<int>(std::clamp<double>(nearest, begin, begin + length - 1));
-      };
-      const int at_x =
-          along(window.x, window.x_by_column, window.x_by_row, p.color_part.x, p.color_part.width);
-      const int at_y =
-          along(window.y, window.y_by_column, window.y_by_row, p.color_part.y, p.color_part.height);
-      const auto value = [&](int i) -> int {
-        const auto& [pitch, step, position, shift_x, shift_y] = p.colors.planes[i];
-        const int wide = 1 << shift_x, high = 1 << shift_y;
-        return planes[i][(at_y / high - p.color_part.y / high) * pitch +
-                         (at_x / wide - p.color_part.x / wide) * step + position];
-      };
-      if (p.colors.colors == Colors::none) {
-        mean[0] += value(0) / 4.0;
-      } else if (p.colors.colors == Colors::rgb) {
-        const int luma = (77 * value(0) + 150 * value(1) + 29 * value(2) + 128) / 256;
-        mean[0] += luma / 4.0;
-        mean[1] += std::trunc((value(2) - luma) * 9 / 16.0) / 4;
-        mean[2] += std::trunc((value(0) - luma) * 23 / 32.0) / 4;
-      } else {
-        mean[0] += value(0) / 4.0;
-        mean[1] += (value(1) - 128) / 4.0;
-        mean[2] += (value(2) - 128) / 4.0;
-      }
-    }
-  return mean;
+/// Blue's and red's distance from gray, of 2 x 2 pixels of a window.
+std::array<double, 2> chroma_at(const stage::FeatureMaps::Problem& p,
+                                const std::uint8_t* const (&planes)[color_planes],
+                                const Cropping& window, int x, int y) {
+  const auto along = [&](std::int64_t first, std::int64_t by_column, std::int64_t by_row, int begin,
+                         int length) {
+    const std::int64_t place =
+        first + window.samples * ((2 * x + 1) * by_column + (2 * y + 1) * by_row);
+    const double nearest = std::floor(static_cast<double>(place) / 65536 + 0.5);
+    return static_cast<int>(std::clamp<double>(nearest, begin, begin + length - 1));
+  };
+  const int at_x =
+      along(window.x, window.x_by_column, window.x_by_row, p.color_part.x, p.color_part.width);
+  const int at_y =
+      along(window.y, window.y_by_column, window.y_by_row, p.color_part.y, p.color_part.height);
+  const auto value = [&](int i) -> int {
+    const auto& [pitch, step, position, shift_x, shift_y] = p.colors.planes[i];
+    const int wide = 1 << shift_x, high = 1 << shift_y;
+    return planes[i][(at_y / high - p.color_part.y / high) * pitch +
+                     (at_x / wide - p.color_part.x / wide) * step + position];
+  };
+  if (p.colors.colors == Colors::none) return {};
+  if (p.colors.colors == Colors::luma_chroma) return {value(1) - 128.0, value(2) - 128.0};
+  const int luma = (77 * value(0) + 150 * value(1) + 29 * value(2) + 128) / 256;
+  return {std::trunc((value(2) - luma) * 9 / 16.0), std::trunc((value(0) - luma) * 23 / 32.0)};
 }
 
-/// What a channel of colour says of a mean colour: of eight hues, then of six levels of luma.
-double color_channel(const std::array<double, 3>& color, int k) {
-  const auto [luma, blue, red] = color;
-  const double pure = std::min(1.0, std::hypot(blue, red) / 40);
-  const double eighth = std::numbers::pi / 4;
-  if (k < hues) {
-    const double away = std::atan2(red, blue) - k * eighth;
-    return 0.7 * pure * std::max(0.0, (std::cos(away) - std::cos(eighth)) / (1 - std::cos(eighth)));
-  }
-  const double level = std::clamp(luma / 256 * lumas - 0.5, 0.0, lumas - 1.0);
-  return 0.5 * (1 - pure) * std::max(0.0, 1 - std::abs(level - (k - hues)));
+constexpr float parameters[] = {
+#include "stages/tracker/learned_channels.inc"
+};
+
+/// Channels of square maps.
+struct Maps {
+  int side, count;
+  std::vector<double> of = std::vector<double>(std::size_t(side) * side * count);
+
+  double& at(int x, int y, int k) { return of[(std::size_t(y) * side + x) * count + k]; }
+  bool has(int x, int y) const { return x >= 0 && y >= 0 && x < side && y < side; }
+};
+
+Maps convolved(int layer, Maps from) {
+  const Convolution& made = convolutions[layer];
+  const float* const weights = parameters + first_parameter(layer);
+  Maps to{made.out_side(), made.out};
+  for (int y = 0; y < to.side; ++y)
+    for (int x = 0; x < to.side; ++x)
+      for (int k = 0; k < made.out; ++k) {
+        double sum = weights[made.weights() + k];
+        for (int i = 0; i < made.size * made.size; ++i) {
+          const int column = x * made.stride + i % made.size - made.before(),
+                    row = y * made.stride + i / made.size - made.before();
+          for (int c = 0; from.has(column, row) && c < made.in; ++c)
+            sum += weights[(i * made.in + c) * made.out + k] * from.at(column, row, c);
+        }
+        to.at(x, y, k) = layer + 1 < convolution_count ? std::max(sum, 0.0) : sum;
+      }
+  return to;
 }
 
 /// Of all cells.
-std::vector<std::array<double, color_channels>> colors_of(
-    const stage::FeatureMaps::Problem& p, const std::uint8_t* const (&planes)[color_planes],
-    const Cropping& window) {
-  std::vector<std::array<double, color_channels>> colors(cells);
+std::vector<std::array<double, learned_channels>> learned_of(
+    const std::vector<double>& window, const stage::FeatureMaps::Problem& p,
+    const std::uint8_t* const (&planes)[color_planes], const Cropping& cropping) {
+  Maps pixels{window_size, 3};
+  for (int y = 0; y < window_size; ++y)
+    for (int x = 0; x < window_size; ++x) {
+      const auto [blue, red] = chroma_at(p, planes, cropping, x / 2, y / 2);
+      pixels.at(x, y, 0) = (window[y * window_size + x] - 128) / 64;
+      pixels.at(x, y, 1) = blue / 32;
+      pixels.at(x, y, 2) = red / 32;
+    }
+  Maps first = convolved(0, pixels), even = first;
+  for (int y = 0; y < first.side; ++y)
+    for (int x = 0; x < first.side; ++x) {
+      double squares = 0;
+      for (int i = 0; i < 25; ++i)
+        for (int k = 0; k < first.count; ++k)
+          if (const int u = x + i % 5 - 2, v = y + i / 5 - 2; first.has(u, v))
+            squares += std::pow(first.at(u, v, k), 2);
+      for (int k = 0; k < first.count; ++k)
+        even.at(x, y, k) /= std::sqrt(squares / (25 * first.count) + 0.05);
+    }
+  Maps last = convolved(2, convolved(1, even));
+  std::vector<std::array<double, learned_channels>> learned(cells);
   for (int i = 0; i < cells; ++i) {
-    const auto color = mean_color(p, planes, window, i % grid, i / grid);
-    for (int k = 0; k < color_channels; ++k) colors[i][k] = color_channel(color, k);
+    double squares = 0.05;
+    for (int k = 0; k < learned_channels; ++k)
+      squares += std::pow(last.at(i % grid, i / grid, k), 2);
+    for (int k = 0; k < learned_channels; ++k)
+      learned[i][k] =
+          parameters[first_gain + directions] * last.at(i % grid, i / grid, k) / std::sqrt(squares);
   }
-  return colors;
+  return learned;
 }
 
 void describe(const std::vector<double>& window,
-              const std::vector<std::array<double, color_channels>>& colors, float* out,
+              const std::vector<std::array<double, learned_channels>>& learned, float* out,
               double* energies) {
   Histograms histograms = histograms_of(window);
   for (int y = 0; y < grid; ++y) {
@@ -183,7 +214,8 @@ void describe(const std::vector<double>& window,
         for (int k = 0; k < directions; ++k)
           values[k] += std::min(histograms.at(x, y, k) / contrast, 0.2) / 2;
       }
-      std::ranges::copy(colors[y * grid + x], values + directions);
+      for (int k = 0; k < directions; ++k) values[k] *= parameters[first_gain + k];
+      std::ranges::copy(learned[y * grid + x], values + directions);
       const auto faded = [](int i) {
         return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1));
       };
@@ -201,7 +233,8 @@ Status channels_of(const stage::FeatureMaps::Problem& p, const Device&,
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
   for (int i = 0; i < p.windows; ++i) {
     if (b.looks[i].side == 0) continue;
-    describe(window_of(p, b.pixels, b.looks[i]), colors_of(p, planes, b.croppings[i]),
+    const std::vector<double> window = window_of(p, b.pixels, b.looks[i]);
+    describe(window, learned_of(window, p, planes, b.croppings[i]),
              b.channels + std::int64_t{i} * cells * channels, b.energies + std::int64_t{i} * grid);
   }
   return {};

@@ -394,7 +394,7 @@ double resemblance_of(double first_response, double color_likeness) {
 TEST(Resemblance, IsThatOfTheFormula) {
   EXPECT_NEAR(resemblance_of(0, 0), 0.40, 0.005);
   EXPECT_GE(resemblance_of(0, 0), TrackSettings().min_confidence);
-  EXPECT_NEAR(resemblance_of(0.1, 0.5), 0.86, 0.005);
+  EXPECT_NEAR(resemblance_of(0.1, 0.5), 0.88, 0.005);
   EXPECT_NEAR(resemblance_of(0.3, 0.9), 0.99, 0.005);
 }
 

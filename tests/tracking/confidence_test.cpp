@@ -29,7 +29,7 @@ TEST(Resemblance, IsThatOfTheFormula) {
   FilterDetection seen;
   seen.first_response = 0.1;
   seen.color_likeness = 0.5;
-  EXPECT_NEAR(resemblance(seen), 0.86, 0.005);
+  EXPECT_NEAR(resemblance(seen), 0.88, 0.005);
 }
 
 /// By what is seen now, and only where both know it.
@@ -37,11 +37,11 @@ TEST(Resemblance, IsThatOfWhatIsRecognisedNow) {
   FilterDetection seen;
   seen.first_response_here = 0.1;
   seen.color_likeness_here = 0.5;
-  EXPECT_NEAR(recognition(seen), 0.86, 0.005);
+  EXPECT_NEAR(recognition(seen), 0.88, 0.005);
   seen.color_likeness_here = 0.49;
   EXPECT_EQ(recognition(seen), 0);
   seen.color_likeness_here = 0.9;
-  seen.first_response_here = 0.049;
+  seen.first_response_here = 0.079;
   EXPECT_EQ(recognition(seen), 0);
 }
 
@@ -50,11 +50,11 @@ TEST(MostGrowth, IsThatOfTheFormula) {
   FilterDetection seen;
   seen.first_response = 0.2;
   seen.color_likeness = 0.8;
-  EXPECT_NEAR(most_growth(seen), 1.49, 0.005);
+  EXPECT_NEAR(most_growth(seen), 1.70, 0.005);
   seen.first_response = 0.1;
-  EXPECT_NEAR(most_growth(seen), 1.18, 0.005);
+  EXPECT_NEAR(most_growth(seen), 1.35, 0.005);
   seen.color_likeness = 0.6;
-  EXPECT_NEAR(most_growth(seen), 0.79, 0.005);
+  EXPECT_NEAR(most_growth(seen), 0.90, 0.005);
   seen.first_response = -0.1;
   EXPECT_EQ(most_growth(seen), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Channels of windows on the CPU, one thread per window: four rows at a time are resampled, and row
-// by row their gradients are found.
+// by row their gradients are found; what is learned comes last.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "cpu/image/luma-inl.hpp"
+#include "cpu/tracker/learned_channels-inl.hpp"
 
 #ifndef XCORR_CPU_CHANNELS
 #define XCORR_CPU_CHANNELS
@@ -42,6 +43,7 @@ struct Scratch {
   std::vector<float> histograms = std::vector<float>(padded * padded * bins);
   std::vector<float> energies = std::vector<float>(padded * padded);
   std::vector<float> scales = std::vector<float>(padded * padded);
+  learned::HWY_NAMESPACE::Scratch learned;
 };
 
 // ---- windows --------------------------------------------------------------------------------
@@ -271,51 +273,49 @@ void make_scales(const std::vector<float>& energies, std::vector<float>& scales)
   }
 }
 
-/// Of a cell the channels of gradients, times `left`. Returns their sum of squares.
-float normalise(const float* histogram, const std::array<float, 4>& scales, float left,
-                float* out) {
+/// Of a cell the channels of gradients.
+void normalise(const float* histogram, const std::array<float, 4>& scales, float* out) {
   const D d;
-  V squares = hn::Zero(d);
   for (int k = 0; k < bins; k += lanes) {
     const V lengths = hn::LoadU(d, histogram + k);
     V result = hn::Zero(d);
     for (const float scale : scales)
       result = hn::Add(result,
                        hn::Min(hn::Mul(lengths, hn::Set(d, scale)), hn::Set(d, longest_gradient)));
-    result = hn::Mul(result, hn::Set(d, 0.5f * left));
-    squares = hn::MulAdd(result, result, squares);
-    hn::StoreU(result, d, out + k);
+    hn::StoreU(hn::Mul(result, hn::Set(d, 0.5f)), d, out + k);
   }
-  return hn::GetLane(hn::SumOfLanes(d, squares));
 }
 
 /// Writes the channels of a window, and the energies of its rows of cells.
-/// \param colors_of  gives those of a cell that are of colour
-template <class ColorsOf>
-void describe(Scratch& scratch, const ColorsOf& colors_of, float* out, double* row_energies) {
+/// \param color_of  that of 2 x 2 pixels, where there are colours
+template <class ColorOf>
+void describe(Scratch& scratch, bool has_colors, const ColorOf& color_of, float* out,
+              double* row_energies) {
   static const Fade fade;
+  const float* const gains = learned::Parameters::of_all().gradient_gains();
   find_energies(scratch.histograms, scratch.energies);
   make_scales(scratch.energies, scratch.scales);
-  for (int y = 0; y < grid; ++y) {
-    double energy = 0;
-    for (int x = 0; x < grid; ++x) {
-      std::array<float, tracker::channels> values;
-      const float* scales = &scratch.scales[y * padded + x];
-      const float left = fade.of[x] * fade.of[y];
-      energy += normalise(&scratch.histograms[((y + 1) * padded + x + 1) * bins],
-                          {scales[0], scales[1], scales[padded], scales[padded + 1]}, left,
-                          values.data());
-      const ColorChannels colors = colors_of(x, y);
-      for (int k = 0; k < color_channels; ++k) {
-        const float value = colors.of[k] * left;
-        values[directions + k] = value;
-        energy += value * value;
-      }
-      for (int k = 0; k < tracker::channels; k += group)
-        std::copy_n(&values[k], group, out + place_of(y * grid + x, k));
+  std::fill_n(row_energies, grid, 0.0);
+  const auto put = [&](int x, int y, const std::array<float, learned_channels>& of_cell) HWY_ATTR {
+    std::array<float, std::max(tracker::channels, bins)> values;
+    const float* scales = &scratch.scales[y * padded + x];
+    normalise(&scratch.histograms[((y + 1) * padded + x + 1) * bins],
+              {scales[0], scales[1], scales[padded], scales[padded + 1]}, values.data());
+    for (int k = 0; k < directions; ++k) values[k] *= gains[k];
+    std::ranges::copy(of_cell, &values[directions]);
+    const D d;
+    const V left = hn::Set(d, fade.of[x] * fade.of[y]);
+    V energy = hn::Zero(d);
+    for (int k = 0; k < tracker::channels; k += lanes) {
+      const V value = hn::Mul(hn::LoadU(d, &values[k]), left);
+      energy = hn::MulAdd(value, value, energy);
+      hn::StoreU(value, d, &values[k]);
     }
-    row_energies[y] = energy;
-  }
+    row_energies[y] += hn::GetLane(hn::SumOfLanes(d, energy));
+    for (int k = 0; k < tracker::channels; k += group)
+      std::copy_n(&values[k], group, out + place_of(y * grid + x, k));
+  };
+  learned::HWY_NAMESPACE::make_channels(scratch.window, has_colors, color_of, scratch.learned, put);
 }
 
 void make_feature_maps(const stage::FeatureMaps::Problem& p, const stage::FeatureMaps::Buffers& b,
@@ -324,10 +324,11 @@ void make_feature_maps(const stage::FeatureMaps::Problem& p, const stage::Featur
   cut(p, b.pixels, b.looks[window], scratch);
   make_histograms(scratch.window, scratch.histograms);
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
-  const auto colors_of = [&](int x, int y) {
-    return channels_of_cell(p.colors, p.color_part, planes, b.croppings[window], x, y);
+  const auto color_of = [&](int x, int y) {
+    return color_of_four(p.colors, p.color_part, planes, b.croppings[window], x, y);
   };
-  describe(scratch, colors_of, b.channels + std::int64_t{window} * cells * tracker::channels,
+  describe(scratch, p.colors.colors != Colors::none, color_of,
+           b.channels + std::int64_t{window} * cells * tracker::channels,
            b.energies + std::int64_t{window} * grid);
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Channels of windows on the GPU. A block resamples eight rows of a window, first downwards, of all
-// columns of the frame that it needs, then across. Then a block makes the channels of four rows of
-// cells: gradients of the pixels that count in them and in the cells around, histograms by a thread
-// a cell, and of these the channels by a thread a cell. Each kernel begins while the one before
-// ends.
+// columns of the frame that it needs, then across. Of these the learned channels are made. Then a
+// block makes the channels of four rows of cells: gradients of the pixels that count in them and in
+// the cells around, histograms by a thread a cell, and of these and of what is learned the channels
+// by a thread a cell. Each kernel begins while the one before ends.
+#include <algorithm>
+
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/tracker/feature_maps.hpp"
+#include "cuda/tracker/learned_channels.cuh"
 
 namespace xcorr::cuda {
 namespace tracker {
 namespace {
-
-using namespace xcorr::tracker;
 
 // ---- windows --------------------------------------------------------------------------------
 
@@ -24,11 +24,6 @@ constexpr int rows_of_block = 8, row_blocks = window_size / rows_of_block;
 /// edges read past them.
 constexpr int most_taps(int pixels) { return 6 * (pixels - 1) + WindowTaps::most; }
 constexpr int most_columns = most_taps(window_size), most_rows = most_taps(rows_of_block);
-
-/// What a window is made into on the way.
-struct Window {
-  float pixels[window_size * window_size];
-};
 
 /// For a pixel of the window in one direction.
 class Weights {
@@ -248,10 +243,10 @@ __device__ float make_histogram(Strip& strip) {
   return energy;
 }
 
-/// Writes the channels of a cell, with those of colour, and returns their squares' sum.
+/// Writes the channels of a cell, with what is learned, and returns their squares' sum.
 /// \param faded  what is left of them
-__device__ double write_channels(const Strip& strip, const ColorChannels& colors, int x, int y,
-                                 int top, float faded, float* out) {
+__device__ double write_channels(const Strip& strip, const float* learned, int x, int y, int top,
+                                 float faded, float* out) {
   const auto place = [=](int cx, int cy) {
     return (clamped(cy, 1, grid) - top) * padded + clamped(cx, 1, grid);
   };
@@ -273,9 +268,10 @@ __device__ double write_channels(const Strip& strip, const ColorChannels& colors
     values[k] = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) values[k] += 0.5f * fminf(length * scales[i], longest_gradient);
+    values[k] *= learned_parameters[first_gain + k];
   }
 #pragma unroll
-  for (int k = 0; k < color_channels; ++k) values[directions + k] = colors.of[k];
+  for (int k = 0; k < learned_channels; ++k) values[directions + k] = learned[k];
   double squares = 0;
 #pragma unroll
   for (int k = 0; k < channels; k += 4) {
@@ -293,8 +289,7 @@ __device__ double write_channels(const Strip& strip, const ColorChannels& colors
 }
 
 __global__ void __launch_bounds__(threads)
-    describe(stage::FeatureMaps::Problem p, stage::FeatureMaps::Buffers b, const Window* windows,
-             Fade fade) {
+    describe(stage::FeatureMaps::Buffers b, const Window* windows, Fade fade) {
   __shared__ Strip strip;
   const std::int64_t number = blockIdx.y;
   wait_for_previous();
@@ -306,12 +301,9 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   if (threadIdx.x < cell_rows * grid) {
     const int x = threadIdx.x % grid, y = top + threadIdx.x / grid;
-    const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
-    const ColorChannels colors =
-        channels_of_cell(p.colors, p.color_part, planes, b.croppings[number], x, y);
-    strip.sums[threadIdx.x] =
-        write_channels(strip, colors, x, y, top, fade.of[x] * fade.of[y],
-                       b.channels + number * cells * channels + place_of(y * grid + x, 0));
+    strip.sums[threadIdx.x] = write_channels(
+        strip, windows[number].learned[y * grid + x], x, y, top, fade.of[x] * fade.of[y],
+        b.channels + number * cells * channels + place_of(y * grid + x, 0));
   }
   __syncthreads();
   if (const int row = threadIdx.x / 32; row < cell_rows) {
@@ -324,22 +316,47 @@ __global__ void __launch_bounds__(threads)
 const Fade whole_fade;
 
 bool supports(const stage::FeatureMaps::Problem& p, const Device&) {
-  return p.windows <= 65535 && p.layout == PixelLayout();
+  return p.layout == PixelLayout();
 }
+
+/// So many share what windows are made into on the way, which then is not written to memory as a
+/// rule: it fits into the second-level cache. In the CPU emulation they are few, so that small
+/// problems loop.
+#ifdef XCORR_SIMT
+constexpr int windows_at_once = 3;
+#else
+constexpr int windows_at_once = 48;
+#endif
 
 std::size_t workspace(const stage::FeatureMaps::Problem& p, const Device&) {
-  return static_cast<std::size_t>(p.windows) * sizeof(Window);
+  return std::min(p.windows, windows_at_once) * sizeof(Window);
 }
 
-Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
-              const stage::FeatureMaps::Buffers& b, PlanState*) {
+Status launch_some(const stage::FeatureMaps::Problem& p, const Device& device,
+                   const stage::FeatureMaps::Buffers& b) {
   auto* const windows = static_cast<Window*>(b.workspace);
   if (Status s = enqueue_early(device, "feature_maps: cut", cut, dim3(row_blocks, p.windows),
                                cut_threads, 0, b.stream, p, b.pixels, b.looks, windows);
       !s.ok())
     return s;
+  if (Status s = enqueue_learned(p, device, b, windows); !s.ok()) return s;
   return enqueue_early(device, "feature_maps: describe", describe, dim3(cell_blocks, p.windows),
-                       threads, 0, b.stream, p, b, windows, whole_fade);
+                       threads, 0, b.stream, b, windows, whole_fade);
+}
+
+Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
+              const stage::FeatureMaps::Buffers& b, PlanState*) {
+  for (int first = 0; first < p.windows; first += windows_at_once) {
+    stage::FeatureMaps::Problem some = p;
+    stage::FeatureMaps::Buffers of_some = b;
+    some.windows = std::min(p.windows - first, windows_at_once);
+    of_some.looks += first;
+    of_some.croppings += first;
+    of_some.channels += std::int64_t{first} * cells * channels;
+    of_some.energies += std::int64_t{first} * grid;
+    if (Status s = launch_some(some, device, of_some); !s.ok()) return s;
+  }
+  return {};
 }
 
 constexpr Variant<stage::FeatureMaps> table[] = {

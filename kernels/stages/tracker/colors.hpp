@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The colours of a frame, read where they lie, and the channels that filters make of them: a
-// colour's direction from gray, by eight hues, and how light what is gray is, by six levels, as
-// names of colours would tell it (van de Weijer et al., Learning Color Names for Real-World
-// Applications, 2009), but without a table.
+// The colours of a frame, read where they lie.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include <xcorr/types.hpp>
@@ -71,37 +67,6 @@ struct ColorLayout {
         return {value(0), value(1) - no_chroma, value(2) - no_chroma};
       default:
         return {value(0), 0, 0};
-    }
-  }
-};
-
-constexpr int hues = 8, lumas = 6, color_channels = hues + lumas;  ///< of a cell
-
-/// What a pure colour and a gray count beside a cell's gradients; a chroma from which a colour is
-/// pure.
-constexpr float weight_of_hues = 0.7f, weight_of_lumas = 0.5f, pure_chroma = 40;
-
-/// The hues, then the lumas.
-struct ColorChannels {
-  float of[color_channels];
-
-  /// Of a mean of colours. A hue responds to colours less than an eighth of a turn away.
-  XCORR_HD ColorChannels(float luma, float blue, float red) {
-    constexpr float diagonal = 0.70710678f;  // of an eighth of a turn, the cosine
-    const float chroma = std::sqrt(blue * blue + red * red);
-    const float longest = chroma > pure_chroma ? chroma : pure_chroma, pure = chroma / longest;
-    const float along[hues / 2] = {blue, (blue + red) * diagonal, red, (red - blue) * diagonal};
-    for (int k = 0; k < hues; ++k) {
-      const float in_direction = (k < hues / 2 ? along[k] : -along[k - hues / 2]) / longest;
-      const float beyond = in_direction - diagonal * pure;
-      of[k] = beyond > 0 ? weight_of_hues / (1 - diagonal) * beyond : 0;
-    }
-    const float level = luma * (lumas / 256.0f) - 0.5f;
-    const float gray = weight_of_lumas * (1 - pure);
-    for (int k = 0; k < lumas; ++k) {
-      const bool beyond = (k == 0 && level < 0) || (k == lumas - 1 && level > k);
-      const float near = beyond ? 1 : 1 - std::abs(level - static_cast<float>(k));
-      of[hues + k] = near > 0 ? gray * near : 0;
     }
   }
 };

@@ -4,12 +4,12 @@
 // input of filters: 32 channels for each cell of 4 x 4 pixels. 18 are histograms of gradients by
 // their direction, normalised by the contrast of 4 neighbourhoods, as in Felzenszwalb et al.
 // (Object Detection with Discriminatively Trained Part-Based Models, 2010), of which they leave out
-// the orientations and the sums. 14 are of colour: see colors.hpp. All are faded out towards the
-// window's edges by a Hann window.
+// the orientations and the sums. 14 are learned, of luma and chroma: see learned_channels.hpp. All
+// are faded out towards the window's edges by a Hann window.
 #pragma once
 
 #include "stages/common/stage.hpp"
-#include "stages/tracker/colors.hpp"
+#include "stages/tracker/learned_channels.hpp"
 #include "stages/tracker/window.hpp"
 
 namespace xcorr {
@@ -24,25 +24,12 @@ XCORR_HD constexpr int place_of(int cell, int channel) {
   return (channel / group * cells + cell) * group + channel % group;
 }
 constexpr int orientations = 9, directions = 2 * orientations;  ///< of gradients
-static_assert(directions + color_channels == channels);
+static_assert(directions + learned_channels == channels);
 
 /// Longer gradients count no more than this, relative to the contrast around.
 constexpr float longest_gradient = 0.2f;
 /// What the contrast is at least, so that noise alone counts little. Pixels squared.
 constexpr float least_energy = 0.1f;
-
-/// The channels of colour of a cell: of the mean of its four pixels.
-XCORR_HD inline ColorChannels channels_of_cell(const ColorLayout& layout, const Rect& part,
-                                               const std::uint8_t* const (&pixels)[color_planes],
-                                               const Cropping& window, int x, int y) {
-  int luma = 0, blue = 0, red = 0;
-  for (int i = 0; i < 4; ++i) {
-    const PixelPlace place = window.nearest_in_cell(x, y, i);
-    const Color color = layout.at(part, pixels, place.x, place.y);
-    luma += color.luma, blue += color.blue, red += color.red;
-  }
-  return {luma / 4.0f, blue / 4.0f, red / 4.0f};
-}
 
 /// How much of a window's rows and columns of cells is left.
 struct Fade {

@@ -19,14 +19,14 @@ constexpr double most_margin = 0.5;
 constexpr double weight_of_psr = 5.7, offset_of_psr = -14.2;
 
 /// And of what is left of the first view.
-constexpr double weight_of_first = 7.5, weight_of_likeness = 3, offset_of_first = -0.4;
+constexpr double weight_of_first = 9, weight_of_likeness = 3, offset_of_first = -0.4;
 
 /// With less the filter of the first view does not know what it sees, or its colours do not.
-constexpr double least_first_response = 0.05, least_likeness = 0.5;
+constexpr double least_first_response = 0.08, least_likeness = 0.5;
 
 /// A regression, rounded, of what is right on the logarithms of the first view's response and of
 /// the growth, and on the likeness.
-constexpr double likeness_for_growth = 6, power_of_growth = 3, offset_of_growth = -2;
+constexpr double likeness_for_growth = 6, power_of_growth = 3, offset_of_growth = -1.6;
 
 double resemblance(double first_response, double color_likeness) {
   return logistic(weight_of_first * first_response + weight_of_likeness * color_likeness +

@@ -188,7 +188,7 @@ Status Tracker::seek_colors(const MatrixView& frame, std::span<const TargetBox> 
 }
 
 double Tracker::seconds(std::size_t targets) const {
-  constexpr double products = 3e7;  // of f32, for a target
+  constexpr double products = 6e7;  // of f32, for a target
   return static_cast<double>(targets) * products /
          speed_of(impl_->device, ElementType::f32).products;
 }
