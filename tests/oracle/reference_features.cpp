@@ -154,8 +154,10 @@ Maps convolved(int layer, Maps from) {
         for (int i = 0; i < made.size * made.size; ++i) {
           const int column = x * made.stride + i % made.size - made.before(),
                     row = y * made.stride + i / made.size - made.before();
-          for (int c = 0; from.has(column, row) && c < made.in; ++c)
-            sum += weights[(i * made.in + c) * made.out + k] * from.at(column, row, c);
+          if (!from.has(column, row)) continue;
+          const double* const values = &from.at(column, row, 0);
+          const float* const of_place = weights + i * made.in * made.out + k;
+          for (int c = 0; c < made.in; ++c) sum += of_place[c * made.out] * values[c];
         }
         to.at(x, y, k) = layer + 1 < convolution_count ? std::max(sum, 0.0) : sum;
       }
