@@ -43,8 +43,24 @@ struct alignas(16) Tile {
   /// Of a place of the input: odd, so that threads side by side read different banks.
   static constexpr int pitch = made.in | 1;
 
+  /// Whether a place is one of the layer's input.
+  __device__ static bool has(int x, int y) {
+    return x >= 0 && y >= 0 && x < made.side && y < made.side;
+  }
+
   float weights[made.size * made.size * made.in][out];
   float input[places * places][pitch];
+};
+
+/// Where a block's tile begins, of a grid of the tiles of a window by windows.
+template <int layer>
+struct Corner {
+  using T = Tile<layer>;
+
+  int column = blockIdx.x % T::tiles * T::side, row = blockIdx.x / T::tiles * T::side;
+  /// In the layer's input.
+  int left = column * T::made.stride - T::made.before(),
+      top = row * T::made.stride - T::made.before();
 };
 
 /// Brings the layer's weights.
@@ -61,12 +77,12 @@ __device__ void load_weights(Tile<layer>& tile) {
 /// Calls bring(x, y, to) for each place of a tile's input that is in the layer's, which writes its
 /// channels there; those past the edge are 0.
 template <int layer, class Bring>
-__device__ void load_input(Tile<layer>& tile, int left, int top, Bring bring) {
+__device__ void load_input(Tile<layer>& tile, const Corner<layer>& corner, Bring bring) {
   using T = Tile<layer>;
   for (int i = threadIdx.x; i < T::places * T::places; i += T::threads) {
-    const int x = left + i % T::places, y = top + i / T::places;
+    const int x = corner.left + i % T::places, y = corner.top + i / T::places;
     float* const to = tile.input[i];
-    if (x >= 0 && y >= 0 && x < T::made.side && y < T::made.side)
+    if (T::has(x, y))
       bring(x, y, to);
     else
       for (int k = 0; k < T::made.in; ++k) to[k] = 0;
@@ -109,8 +125,8 @@ struct Sums {
   }
 
   /// Of one of the thread's places, in the layer's output.
-  __device__ int place(int column, int row, int j) const {
-    return (row + y + j * T::rows_apart) * T::made.out_side() + column + x;
+  __device__ int place(const Corner<layer>& corner, int j) const {
+    return (corner.row + y + j * T::rows_apart) * T::made.out_side() + corner.column + x;
   }
 
  private:
@@ -134,8 +150,8 @@ __device__ float sum_squares(const Sums<layer>& sums, int j) {
   return squares + __shfl_xor_sync(~0u, squares, 2);
 }
 
-/// Brings luma, and chroma, which 2 x 2 pixels share: `left` and `top` are even.
-static __device__ void load_pixels(Tile<0>& tile, int left, int top,
+/// Brings luma, and chroma, which 2 x 2 pixels share: a corner is at even ones.
+static __device__ void load_pixels(Tile<0>& tile, const Corner<0>& corner,
                                    const stage::FeatureMaps::Problem& p,
                                    const stage::FeatureMaps::Buffers& b, const Cropping& cropping,
                                    const Window& window) {
@@ -145,8 +161,8 @@ static __device__ void load_pixels(Tile<0>& tile, int left, int top,
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
   for (int i = threadIdx.x; i < fours * fours; i += T::threads) {
     const int x = i % fours * 2, y = i / fours * 2;
-    const int column = left + x, row = top + y;
-    const bool inside = column >= 0 && row >= 0 && column < window_size && row < window_size;
+    const int column = corner.left + x, row = corner.top + y;
+    const bool inside = T::has(column, row);
     Color color{};
     if (inside && p.colors.colors != Colors::none)
       color = color_of_four(p.colors, p.color_part, planes, cropping, column / 2, row / 2);
@@ -155,7 +171,7 @@ static __device__ void load_pixels(Tile<0>& tile, int left, int top,
       const int u = x + j % 2, v = y + j / 2;
       if (u >= T::places || v >= T::places) continue;
       float* const to = tile.input[v * T::places + u];
-      const int pixel = (top + v) * window_size + left + u;
+      const int pixel = (corner.top + v) * window_size + corner.left + u;
       to[0] = inside ? (window.pixels[pixel] - middle_luma) / unit_of_luma : 0;
       to[1] = static_cast<float>(color.blue) / unit_of_chroma;
       to[2] = static_cast<float>(color.red) / unit_of_chroma;
@@ -172,9 +188,8 @@ static __global__ void __launch_bounds__(Tile<0>::threads)
   wait_for_previous();
   if (b.looks[blockIdx.y].side == 0) return;
   Window& window = windows[blockIdx.y];
-  const int column = blockIdx.x % T::tiles * T::side, row = blockIdx.x / T::tiles * T::side;
-  load_pixels(tile, column * T::made.stride - T::made.before(),
-              row * T::made.stride - T::made.before(), p, b, b.croppings[blockIdx.y], window);
+  const Corner<0> corner;
+  load_pixels(tile, corner, p, b, b.croppings[blockIdx.y], window);
   __syncthreads();
   Sums<0> sums(tile);
 #pragma unroll
@@ -182,7 +197,7 @@ static __global__ void __launch_bounds__(Tile<0>::threads)
 #pragma unroll
     for (float& value : sums.of[j]) value = fmaxf(value, 0);
     const float squares = sum_squares(sums, j);
-    const int place = sums.place(column, row, j);
+    const int place = sums.place(corner, j);
     *reinterpret_cast<float4*>(&window.first[place][sums.first]) = {sums.of[j][0], sums.of[j][1],
                                                                     sums.of[j][2], sums.of[j][3]};
     if (sums.first == 0) window.squares[place] = squares;
@@ -199,21 +214,20 @@ static __global__ void __launch_bounds__(Tile<1>::threads)
   wait_for_previous();
   if (b.looks[blockIdx.y].side == 0) return;
   Window& window = windows[blockIdx.y];
-  const int column = blockIdx.x % T::tiles * T::side, row = blockIdx.x / T::tiles * T::side;
-  const int left = column * T::made.stride - T::made.before(),
-            top = row * T::made.stride - T::made.before();
+  const Corner<1> corner;
   for (int i = threadIdx.x; i < around * around; i += T::threads) {
-    const int x = left - square_reach + i % around, y = top - square_reach + i / around;
-    const bool inside = x >= 0 && y >= 0 && x < T::made.side && y < T::made.side;
-    squares[i / around][i % around] = inside ? window.squares[y * T::made.side + x] : 0;
+    const int x = corner.left - square_reach + i % around,
+              y = corner.top - square_reach + i / around;
+    squares[i / around][i % around] = T::has(x, y) ? window.squares[y * T::made.side + x] : 0;
   }
   __syncthreads();
-  load_input(tile, left, top, [&](int x, int y, float* to) {
+  load_input(tile, corner, [&](int x, int y, float* to) {
     float sum = 0;
 #pragma unroll
     for (int v = 0; v <= 2 * square_reach; ++v)
 #pragma unroll
-      for (int u = 0; u <= 2 * square_reach; ++u) sum += squares[y - top + v][x - left + u];
+      for (int u = 0; u <= 2 * square_reach; ++u)
+        sum += squares[y - corner.top + v][x - corner.left + u];
     const float share = rsqrtf(sum / (square_places * T::made.in) + least_square);
     const float* const from = window.first[y * T::made.side + x];
 #pragma unroll
@@ -223,7 +237,7 @@ static __global__ void __launch_bounds__(Tile<1>::threads)
   const Sums<1> sums(tile);
 #pragma unroll
   for (int j = 0; j < T::places_of_thread; ++j)
-    *reinterpret_cast<float4*>(&window.second[sums.place(column, row, j)][sums.first]) = {
+    *reinterpret_cast<float4*>(&window.second[sums.place(corner, j)][sums.first]) = {
         fmaxf(sums.of[j][0], 0), fmaxf(sums.of[j][1], 0), fmaxf(sums.of[j][2], 0),
         fmaxf(sums.of[j][3], 0)};
 }
@@ -236,8 +250,8 @@ static __global__ void __launch_bounds__(Tile<2>::threads)
   wait_for_previous();
   if (b.looks[blockIdx.y].side == 0) return;
   Window& window = windows[blockIdx.y];
-  const int column = blockIdx.x % T::tiles * T::side, row = blockIdx.x / T::tiles * T::side;
-  load_input(tile, column - T::made.before(), row - T::made.before(), [&](int x, int y, float* to) {
+  const Corner<2> corner;
+  load_input(tile, corner, [&](int x, int y, float* to) {
     const float* const from = window.second[y * T::made.side + x];
 #pragma unroll
     for (int k = 0; k < T::made.in; ++k) to[k] = from[k];
@@ -248,7 +262,7 @@ static __global__ void __launch_bounds__(Tile<2>::threads)
 #pragma unroll
   for (int j = 0; j < T::places_of_thread; ++j) {
     const float share = gain * rsqrtf(sum_squares(sums, j) + least_square);
-    float* const to = window.learned[sums.place(column, row, j)];
+    float* const to = window.learned[sums.place(corner, j)];
 #pragma unroll
     for (int k = 0; k < T::of_thread; ++k)
       if (sums.first + k < learned_channels) to[sums.first + k] = share * sums.of[j][k];
