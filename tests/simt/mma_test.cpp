@@ -175,6 +175,23 @@ TEST(MatrixProduct, OfBytesAsHalves) {
   EXPECT_EQ(sums[15 * 8 + 7], 0x1p23f + 255 * 255);
 }
 
+TEST(Half, IsTheNearestOne) {
+  EXPECT_EQ(half_of(0), 0);
+  EXPECT_EQ(half_of(-0.5f), 0xb800);
+  EXPECT_EQ(half_of(1 + 0x1p-11f), 0x3c00);  // of two as near the even one
+  EXPECT_EQ(half_of(1 + 0x1p-11f + 0x1p-20f), 0x3c01);
+  EXPECT_EQ(half_of(1 + 3 * 0x1p-11f), 0x3c02);
+  EXPECT_EQ(half_of(2 - 0x1p-12f), 0x4000);
+  EXPECT_EQ(half_of(0x1p-14f), 0x400);
+  EXPECT_EQ(half_of(0x1p-14f - 0x1p-26f), 0x400);  // a subnormal one, rounded up
+  EXPECT_EQ(half_of(3 * 0x1p-24f), 3);
+  EXPECT_EQ(half_of(0x1p-25f), 0);
+  EXPECT_EQ(half_of(0x1.8p-25f), 1);
+  EXPECT_EQ(half_of(65519.0f), 0x7bff);
+  EXPECT_EQ(half_of(-65520.0f), 0xfc00);
+  EXPECT_EQ(halves_of(1.0f, -2.0f), 0xc0003c00u);
+}
+
 TEST(MatrixProductDeathTest, WantedBySomeLanes) {
   const std::vector<float> a(16 * 8, 1), b(8 * 8, 1);
   EXPECT_DEATH(product(a, b, 0, 5), "wanted by some lanes and not by others");

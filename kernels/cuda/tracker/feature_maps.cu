@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Channels of windows on the GPU. A block resamples eight rows of a window, first downwards, of all
-// columns of the frame that it needs, then across. Of these the learned channels are made. Then a
-// block makes the channels of four rows of cells: gradients of the pixels that count in them and in
-// the cells around, histograms by a thread a cell, and of these and of what is learned the channels
-// by a thread a cell. Each kernel begins while the one before ends.
+// columns of the frame that it needs, then across, and adds their colours. Of these the learned
+// channels are made. Then a block makes the channels of four rows of cells: gradients of the pixels
+// that count in them and in the cells around, histograms by a thread a cell, and of these and of
+// what is learned the channels by a thread a cell. Each kernel begins while the one before ends.
 #include <algorithm>
 
 #include "cuda/common/launch.cuh"
@@ -58,16 +58,41 @@ struct alignas(16) FrameRow {
   std::int64_t offset;  ///< bytes
 };
 
+/// What a block makes of its rows: of all columns of the frame, then what is learned from.
+union CutRows {
+  float columns[rows_of_block][most_columns];
+  alignas(16) std::uint16_t inputs[rows_of_block][window_size][Window::values];
+};
+
+/// The chroma of 2 x 2 pixels of a block's rows.
+__device__ void add_chroma(const stage::FeatureMaps::Problem& p,
+                           const stage::FeatureMaps::Buffers& b, int top, CutRows& strip) {
+  static_assert(chroma_grid * rows_of_block / 2 == cut_threads);
+  const int x = threadIdx.x % chroma_grid, y = threadIdx.x / chroma_grid;
+  Color color{};
+  if (p.colors.colors != Colors::none) {
+    const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
+    color = color_of_four(p.colors, p.color_part, planes, b.croppings[blockIdx.y], x, top / 2 + y);
+  }
+  const std::uint16_t blue = half_of(static_cast<float>(color.blue) / unit_of_chroma),
+                      red = half_of(static_cast<float>(color.red) / unit_of_chroma);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    auto& to = strip.inputs[2 * y + i / 2][2 * x + i % 2];
+    to[1] = blue;
+    to[2] = red;
+  }
+}
+
 __global__ void __launch_bounds__(cut_threads)
-    cut(stage::FeatureMaps::Problem p, const std::uint8_t* pixels, const Look* looks,
-        Window* windows) {
+    cut(stage::FeatureMaps::Problem p, stage::FeatureMaps::Buffers b, Window* windows) {
   __shared__ WindowTaps taps_x, taps_y;
   __shared__ int firsts[window_size];
   __shared__ float across[WindowTaps::most][window_size];
   __shared__ FrameRow rows[most_rows];
-  __shared__ float columns[rows_of_block][most_columns];
+  __shared__ CutRows strip;
   wait_for_previous();  // which may have brought the looks
-  const Look look = looks[blockIdx.y];
+  const Look look = b.looks[blockIdx.y];
   if (look.side == 0) return;
   if (threadIdx.x == 0)
     taps_x = WindowTaps(look.x, look.side);
@@ -99,18 +124,18 @@ __global__ void __launch_bounds__(cut_threads)
     float sums[rows_of_block] = {};
 #pragma unroll 4
     for (int k = 0; k < row_count; ++k) {
-      const auto pixel = static_cast<float>(pixels[rows[k].offset + x]);
+      const auto pixel = static_cast<float>(b.pixels[rows[k].offset + x]);
 #pragma unroll
       for (int r = 0; r < rows_of_block; ++r) sums[r] += rows[k].weights[r] * pixel;
     }
 #pragma unroll
-    for (int r = 0; r < rows_of_block; ++r) columns[r][i] = sums[r];
+    for (int r = 0; r < rows_of_block; ++r) strip.columns[r][i] = sums[r];
   }
   __syncthreads();
 
   constexpr int own_rows = rows_of_block / 2;
   const int x = threadIdx.x % window_size, row = threadIdx.x / window_size * own_rows;
-  const float* const from = columns[row] + firsts[x] - left;
+  const float* const from = strip.columns[row] + firsts[x] - left;
   float sums[own_rows] = {};
   for (int k = 0; k < taps_x.each; ++k) {
     const float weight = across[k][x];
@@ -120,6 +145,15 @@ __global__ void __launch_bounds__(cut_threads)
 #pragma unroll
   for (int r = 0; r < own_rows; ++r)
     windows[blockIdx.y].pixels[(top + row + r) * window_size + x] = sums[r];
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < own_rows; ++r)
+    strip.inputs[row + r][x][0] = half_of((sums[r] - middle_luma) / unit_of_luma);
+  add_chroma(p, b, top, strip);
+  __syncthreads();
+  auto* const to = reinterpret_cast<uint4*>(windows[blockIdx.y].inputs[top]);
+  for (int i = threadIdx.x; i < int{sizeof strip.inputs / sizeof *to}; i += cut_threads)
+    to[i] = reinterpret_cast<const uint4*>(strip.inputs)[i];
 }
 
 // ---- feature_maps -------------------------------------------------------------------------------
@@ -319,13 +353,13 @@ bool supports(const stage::FeatureMaps::Problem& p, const Device&) {
   return p.layout == PixelLayout();
 }
 
-/// So many share what windows are made into on the way, which then is not written to memory as a
-/// rule: it fits into the second-level cache. In the CPU emulation they are few, so that small
+/// So many share what windows are made into on the way: fewer leave multiprocessors without work at
+/// the end of each kernel, more take memory. In the CPU emulation they are few, so that small
 /// problems loop.
 #ifdef XCORR_SIMT
 constexpr int windows_at_once = 3;
 #else
-constexpr int windows_at_once = 48;
+constexpr int windows_at_once = 192;
 #endif
 
 std::size_t workspace(const stage::FeatureMaps::Problem& p, const Device&) {
@@ -336,10 +370,14 @@ Status launch_some(const stage::FeatureMaps::Problem& p, const Device& device,
                    const stage::FeatureMaps::Buffers& b) {
   auto* const windows = static_cast<Window*>(b.workspace);
   if (Status s = enqueue_early(device, "feature_maps: cut", cut, dim3(row_blocks, p.windows),
-                               cut_threads, 0, b.stream, p, b.pixels, b.looks, windows);
+                               cut_threads, 0, b.stream, p, b, windows);
       !s.ok())
     return s;
-  if (Status s = enqueue_learned(p, device, b, windows); !s.ok()) return s;
+  if (Status s = enqueue_early(device, "feature_maps: learn", learn,
+                               dim3(learned_tiles * learned_tiles, p.windows), learned_threads, 0,
+                               b.stream, b, windows);
+      !s.ok())
+    return s;
   return enqueue_early(device, "feature_maps: describe", describe, dim3(cell_blocks, p.windows),
                        threads, 0, b.stream, b, windows, whole_fade);
 }

@@ -59,25 +59,44 @@ struct Crop {
 
 namespace tracker {
 
-/// What is read bilinearly at a place, in 2^-16 of a gray level.
-template <int bytes>
-XCORR_HD std::uint32_t read_between(const stage::Crop::Problem& p, const std::uint8_t* pixels,
-                                    std::int64_t x, std::int64_t y) {
-  const auto within = [](std::int64_t at, int begin, int length) {
-    return static_cast<int>(at < begin ? 0 : at < begin + length ? at - begin : length - 1);
-  };
-  const int left = within(x >> 16, p.part.x, p.part.width);
-  const int right = within((x >> 16) + 1, p.part.x, p.part.width);
-  const int above = within(y >> 16, p.part.y, p.part.height);
-  const int below = within((y >> 16) + 1, p.part.y, p.part.height);
-  const auto luma = [&](int column, int row) -> std::uint32_t {
-    return luma_of<bytes>(p.layout, pixels + row * p.pitch + std::int64_t{column} * bytes);
-  };
+/// What is read bilinearly, in 2^-16 of a gray level. \param x, y  in 2^-16 of a pixel \param
+/// luma_at that of a pixel
+template <class LumaAt>
+XCORR_HD std::uint32_t read_between(std::int32_t x, std::int32_t y, const LumaAt& luma_at) {
+  const int left = x >> 16, top = y >> 16;
   const auto across = static_cast<std::uint32_t>(x >> 8 & 255);
   const auto down = static_cast<std::uint32_t>(y >> 8 & 255);
-  const std::uint32_t upper = luma(left, above) * (256 - across) + luma(right, above) * across;
-  const std::uint32_t lower = luma(left, below) * (256 - across) + luma(right, below) * across;
+  const std::uint32_t upper = luma_at(left, top) * (256 - across) + luma_at(left + 1, top) * across;
+  const std::uint32_t lower =
+      luma_at(left, top + 1) * (256 - across) + luma_at(left + 1, top + 1) * across;
   return upper * (256 - down) + lower * down;
+}
+
+/// Of all samples of an image's pixel, the first of which is read at that place.
+template <int samples, class LumaAt>
+XCORR_HD std::uint32_t sum_of(const Cropping& from, std::int32_t x, std::int32_t y,
+                              const LumaAt& luma_at) {
+  std::uint32_t sum = 0;
+  for (int n = 0; n < samples; ++n)
+    for (int m = 0; m < samples; ++m)
+      sum += read_between(x + m * from.x_by_column + n * from.x_by_row,
+                          y + m * from.y_by_column + n * from.y_by_row, luma_at);
+  return sum;
+}
+template <class LumaAt>
+XCORR_HD std::uint32_t sum_of_samples(const Cropping& from, std::int32_t x, std::int32_t y,
+                                      const LumaAt& luma_at) {
+  static_assert(Cropping::most_samples == 4);
+  switch (from.samples) {
+    case 1:
+      return sum_of<1>(from, x, y, luma_at);
+    case 2:
+      return sum_of<2>(from, x, y, luma_at);
+    case 3:
+      return sum_of<3>(from, x, y, luma_at);
+    default:
+      return sum_of<4>(from, x, y, luma_at);
+  }
 }
 
 /// An image's pixel.
@@ -87,11 +106,29 @@ XCORR_HD std::uint8_t cropped(const stage::Crop::Problem& p, const std::uint8_t*
   const std::int64_t i = std::int64_t{column} * from.samples, j = std::int64_t{row} * from.samples;
   const std::int64_t x = from.x + i * from.x_by_column + j * from.x_by_row;
   const std::int64_t y = from.y + i * from.y_by_column + j * from.y_by_row;
-  std::uint32_t sum = 0;
-  for (int n = 0; n < from.samples; ++n)
-    for (int m = 0; m < from.samples; ++m)
-      sum += read_between<bytes>(p, pixels, x + m * from.x_by_column + n * from.x_by_row,
-                                 y + m * from.y_by_column + n * from.y_by_row);
+  // A frame may be anywhere; from the part's pixel that is read first all others are near.
+  const int left = static_cast<int>(x >> 16) - p.part.x, top = static_cast<int>(y >> 16) - p.part.y;
+  const auto first_x = static_cast<std::int32_t>(x & 0xffff),
+             first_y = static_cast<std::int32_t>(y & 0xffff);
+  // So far in either direction: the image's columns are at right angles to its rows.
+  const auto size = [](std::int32_t step) { return step < 0 ? -step : step; };
+  const int reach = ((from.samples - 1) * (size(from.x_by_column) + size(from.x_by_row)) >> 16) + 2;
+  std::uint32_t sum;
+  if (left >= reach && left + reach < p.part.width && top >= reach && top + reach < p.part.height) {
+    const std::uint8_t* const first = pixels + top * p.pitch + std::int64_t{left} * bytes;
+    const auto pitch = static_cast<std::int32_t>(p.pitch);
+    sum = sum_of_samples(from, first_x, first_y, [&](int u, int v) -> std::uint32_t {
+      return luma_of<bytes>(p.layout, first + (v * pitch + u * bytes));
+    });
+  } else {
+    const auto within = [](int at, int length) {
+      return at < 0 ? 0 : at < length ? at : length - 1;
+    };
+    sum = sum_of_samples(from, first_x, first_y, [&](int u, int v) -> std::uint32_t {
+      return luma_of<bytes>(p.layout, pixels + within(top + v, p.part.height) * p.pitch +
+                                          std::int64_t{within(left + u, p.part.width)} * bytes);
+    });
+  }
   const auto places = static_cast<std::uint32_t>(from.samples * from.samples) << 16;
   return static_cast<std::uint8_t>((sum + places / 2) / places);
 }

@@ -3,9 +3,9 @@
 // kernels/cuda/tensor/mma_halves.cuh on the CPU.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
+#include "cuda/tensor/half.hpp"
 #include "execution.hpp"
 
 namespace simt {
@@ -16,21 +16,22 @@ struct HalfProduct {
 };
 void complete_half_product(void* const* payloads, unsigned mask);
 
-/// The bits of a whole number below 2^11 as a half.
-inline std::uint32_t half_of(unsigned number) {
-  if (number == 0) return 0;
-  const unsigned exponent = std::bit_width(number) - 1;
-  return (exponent + 15) << 10 | (number << (10 - exponent) & 0x3ff);
-}
-
 }  // namespace simt
 
 namespace xcorr::cuda {
 
 inline void halves_of(std::uint32_t word, std::uint32_t& first, std::uint32_t& second) {
-  const auto half = [&](int byte) { return simt::half_of(word >> 8 * byte & 0xff); };
-  first = half(0) | half(1) << 16;
-  second = half(2) | half(3) << 16;
+  const auto half = [&](int byte) {
+    return half_bits(static_cast<float>(word >> 8 * byte & 0xff));
+  };
+  first = pair_of_halves(half(0), half(1));
+  second = pair_of_halves(half(2), half(3));
+}
+
+inline std::uint16_t half_of(float value) { return half_bits(value); }
+
+inline std::uint32_t halves_of(float first, float second) {
+  return pair_of_halves(half_bits(first), half_bits(second));
 }
 
 inline void multiply_add_halves(float (&c)[4], const std::uint32_t (&a)[4],
