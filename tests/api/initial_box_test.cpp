@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a filter's responses at three sizes say of a target: which size is chosen, where its box is,
-// and when it is worth to look again.
+// What a filter's responses at three sizes or angles say of a target: which size is chosen, where
+// its box is, and when it is worth to look again.
 #include <gtest/gtest.h>
 
 #include "tracking/filters/initial_box.hpp"
@@ -16,14 +16,16 @@ constexpr Size frame{640, 480};
 const InitialBox initial_box{20, 60, 200};
 const Box box{100, 200, 40, 120};  // twice as large as it was shown first
 
-struct Looked {
-  View views[with_angles];
-  ResponsePeak response_peaks[with_angles];
-  int ways;
+constexpr Ways at_angles{3, 3, 1}, at_both = Ways::all();
 
-  explicit Looked(const Box& around = box, int ways = sizes, double angle = 0) : ways(ways) {
-    for (int way = 0; way < ways; ++way) {
-      views[way] = initial_box.view_of(around, angle, way, 3);
+struct Looked {
+  View views[Ways::most];
+  ResponsePeak response_peaks[Ways::most];
+  Ways ways;
+
+  explicit Looked(const Box& around = box, const Ways& ways = {}, double angle = 0) : ways(ways) {
+    for (int way = 0; way < ways.count; ++way) {
+      views[way] = initial_box.view_of(around, angle, 3, ways[way]);
       response_peaks[way] = {0, 0, 0.5, 20};
     }
   }
@@ -35,7 +37,7 @@ struct Looked {
 TEST(InitialBox, LooksRoundTheBoxAtThreeSizes) {
   const Looked looked;
   const double scales[] = {2, 2 / 1.02, 2 * 1.02};
-  for (int size = 0; size < sizes; ++size) {
+  for (int size = 0; size < looked.ways.count; ++size) {
     const Look& look = looked.views[size].look;
     EXPECT_EQ(look.x, 120);
     EXPECT_EQ(look.y, 260);
@@ -61,7 +63,7 @@ TEST(InitialBox, ADetectionIsWhereTheResponsePeaks) {
 
 /// Of a window turned by a quarter, counter-clockwise as seen: its right is up in the frame.
 TEST(InitialBox, ADetectionIsWhereTheResponsePeaksAtAnAngle) {
-  Looked looked(box, with_angles, 90);
+  Looked looked(box, at_both, 90);
   looked.response_peaks[0] = {1.5, -2, 0.7, 25};
   const FilterDetection filter_detection = looked.best();
   EXPECT_NEAR(filter_detection.box.x, 100 - 20, 1e-9);
@@ -71,15 +73,36 @@ TEST(InitialBox, ADetectionIsWhereTheResponsePeaksAtAnAngle) {
 
 /// At the top of the parabola through three responses, or at the angle that is clearly better.
 TEST(InitialBox, TheAngleIsBetweenThoseLookedAt) {
-  Looked looked(box, with_angles, 20);
-  EXPECT_EQ(looked.views[3].angle, 15);
-  EXPECT_EQ(looked.views[4].angle, 25);
-  EXPECT_EQ(looked.best().angle, 20);
-  looked.response_peaks[3].response = 0.3 / 0.99;
-  looked.response_peaks[4].response = 0.4 / 0.99;
-  EXPECT_NEAR(looked.best().angle, 20 + 5 * 0.05 / 0.3, 1e-9);
-  looked.response_peaks[3].response = 0.8;
-  EXPECT_EQ(looked.best().angle, 15);
+  for (const Ways& ways : {at_both, at_angles}) {
+    Looked looked(box, ways, 20);
+    const int less = ways.angle, more = less + 1;
+    EXPECT_EQ(looked.views[less].angle, 15);
+    EXPECT_EQ(looked.views[more].angle, 25);
+    EXPECT_EQ(looked.best().angle, 20);
+    looked.response_peaks[less].response = 0.3 / 0.99;
+    looked.response_peaks[more].response = 0.4 / 0.99;
+    EXPECT_NEAR(looked.best().angle, 20 + 5 * 0.05 / 0.3, 1e-9);
+    looked.response_peaks[less].response = 0.8;
+    EXPECT_EQ(looked.best().angle, 15);
+  }
+}
+
+/// But all for sixteen looks after it has turned by a quarter of a step.
+TEST(InitialBox, SizesAndAnglesAreLookedAtByTurns) {
+  Ways ways = Ways::all();
+  EXPECT_EQ(ways[1].size, -1);
+  EXPECT_EQ(ways[4].angle, 1);
+  for (const double turned : {-1.25, 1.25}) {
+    ways = ways.next(turned);
+    for (int look = 0; look < 16; ++look, ways = ways.next(1.2)) EXPECT_EQ(ways.count, 5) << look;
+    for (int look = 0; look < 4; ++look, ways = ways.next(0)) {
+      const Variation less = ways[1], more = ways[2];
+      EXPECT_EQ(ways.count, 3);
+      EXPECT_EQ(less.size, look % 2 ? 0 : -1);
+      EXPECT_EQ(less.angle, look % 2 ? -1 : 0);
+      EXPECT_EQ(more.size + more.angle, 1);
+    }
+  }
 }
 
 TEST(InitialBox, AnotherSizeHasToBeBetterByItsPrice) {
@@ -112,10 +135,17 @@ TEST(InitialBox, AnotherSizeIsNotChosenWhereNoTargetMayBe) {
   EXPECT_DOUBLE_EQ(looked.best().box.width, 40 / 1.02);
 }
 
-TEST(InitialBox, LooksAgainBelowAPsr) {
-  EXPECT_TRUE(is_worth_another_look({box, 0.5, 18.9}, frame));
-  EXPECT_FALSE(is_worth_another_look({box, 0.5, 19}, frame));
-  EXPECT_FALSE(is_worth_another_look({{-40, 200, 40, 120}, 0.5, 10}, frame));
+/// And only where it has been found a thirty-second of the window's side or more from its middle.
+TEST(InitialBox, LooksAgainBelowAPsrWhereTheTargetHasMoved) {
+  const Box moved{box.x + 10, box.y - 10, box.width, box.height};
+  const auto again = [](const FilterDetection& filter_detection, const Box& around = box) {
+    return initial_box.is_worth_another_look(filter_detection, around, frame);
+  };
+  EXPECT_TRUE(again({moved, 0.5, 18.9}));
+  EXPECT_FALSE(again({moved, 0.5, 19}));
+  EXPECT_FALSE(again({box, 0.5, 18.9}));
+  EXPECT_FALSE(again({{box.x + 12, box.y, box.width, box.height}, 0.5, 18.9}));
+  EXPECT_FALSE(again({{-40, 200, 40, 120}, 0.5, 10}, {-10, 200, 40, 120}));
 }
 
 }  // namespace

@@ -233,7 +233,6 @@ TEST_P(TrackerTest, WhatDoesNotTurnKeepsItsAngle) {
 
 /// A quarter turn changes no pixel of a crop, but where they come from.
 TEST_P(TrackerTest, AQuarterTurnIsSeenAsUpright) {
-  make_tracker({.turns = true});
   const Box box{120, 90, 40, 40};
   Bytes frame = background(), turned(frame_size);
   draw(frame, box);
@@ -245,15 +244,18 @@ TEST_P(TrackerTest, AQuarterTurnIsSeenAsUpright) {
       turned.at(x, y) = frame.at(std::clamp(from_x, 0, frame_size.width - 1),
                                  std::clamp(from_y, 0, frame_size.height - 1));
     }
-  train(frame, box);
-  std::vector<FilterDetection> filter_detections;
-  const TargetBox asked[] = {{1, box, 0}, {1, box, 90}};
-  ASSERT_TRUE(tracker_->locate(frame.view(), {&asked[0], 1}, filter_detections).ok());
-  const FilterDetection upright = filter_detections[0];
-  ASSERT_TRUE(tracker_->locate(turned.view(), {&asked[1], 1}, filter_detections).ok());
-  EXPECT_NEAR(filter_detections[0].response, upright.response, 1e-4);
-  EXPECT_NEAR(filter_detections[0].angle, upright.angle + 90, 0.05);
-  expect_at(filter_detections[0], box, 0.5, 0.03);
+  const auto located = [&](const Bytes& in, double angle) {
+    make_tracker({.turns = true});
+    train(frame, box);
+    const TargetBox asked{1, box, angle};
+    std::vector<FilterDetection> filter_detections;
+    EXPECT_TRUE(tracker_->locate(in.view(), {&asked, 1}, filter_detections).ok());
+    return filter_detections.at(0);
+  };
+  const FilterDetection upright = located(frame, 0), on_its_side = located(turned, 90);
+  EXPECT_NEAR(on_its_side.response, upright.response, 1e-4);
+  EXPECT_NEAR(on_its_side.angle, upright.angle + 90, 0.05);
+  expect_at(on_its_side, box, 0.5, 0.03);
 }
 
 TEST_P(TrackerTest, FollowsWhatBlursAndDarkens) {

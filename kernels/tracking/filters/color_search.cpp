@@ -56,8 +56,8 @@ Likely best_of(const Likely& middle, double cell, const float* priors) {
 
 Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
                                                     const tracker::Search& of, std::uint64_t turn) {
-  const auto& [target, box, _] = of;
-  const tracker::View view = target->initial_box.view_of(box, 0, 0, target->filter);
+  const auto& [target, box, angle, ways] = of;
+  const tracker::View view = target->initial_box.view_of(box, 0, target->filter);
   const std::vector<Likely> middles = middles_of(frame.size, view.look.side, turn);
   if (Status s = records.provide(device.backend, middles.size()); !s.ok()) return s;
   if (Status s = priors.provide(device.backend, middles.size() * tracker::cells * sizeof(float),

@@ -14,8 +14,14 @@ constexpr double size_step = 1.02, price_of_size = 0.99;
 /// From one angle to the next, degrees; and what another one has to be better by.
 constexpr double angle_step = 5, price_of_angle = 0.99;
 
-/// A PSR from which one look is enough.
-constexpr double sure_psr = 19;
+/// From so many degrees on between two looks a target turns fast; and for so many looks it is taken
+/// to go on.
+constexpr double fast = angle_step / 4;
+constexpr int fast_for = 16;
+
+/// A PSR from which one look is enough; and how far away a detection is whose window's fading
+/// counts, in the window's sides.
+constexpr double sure_psr = 19, faded_from = 1.0 / 32;
 
 /// Where the top of a parabola through three values is, if the middle one is the largest: from it,
 /// in steps. Otherwise at the largest one.
@@ -29,12 +35,20 @@ double top_of(double before, double here, double after) {
 
 }  // namespace
 
-View InitialBox::view_of(const Box& box, double angle, int way, std::int32_t filter) const {
-  const double step = way == 1 ? 1 / size_step : way == 2 ? size_step : 1;
-  const double scale = std::sqrt(box.width * box.height / (width * height)) * step;
-  const double turned = way == sizes ? -angle_step : way == sizes + 1 ? angle_step : 0;
+Ways Ways::next(double turned) const {
+  const int since = std::abs(turned) >= fast ? 0 : std::min(looks + 1, fast_for);
+  if (since < fast_for) return {most, 1, 3, since};
+  return angle < count ? Ways{3, 1, 3, since} : Ways{3, 3, 1, since};
+}
+
+double InitialBox::scale_of(const Box& box) const {
+  return std::sqrt(box.width * box.height / (width * height));
+}
+
+View InitialBox::view_of(const Box& box, double angle, std::int32_t filter, Variation by) const {
+  const double scale = scale_of(box) * std::pow(size_step, by.size);
   return {{box.x + box.width / 2, box.y + box.height / 2, side * scale, scale, filter},
-          angle + turned};
+          angle + by.angle * angle_step};
 }
 
 FilterDetection InitialBox::detection_of(const View& view,
@@ -52,17 +66,19 @@ FilterDetection InitialBox::detection_of(const View& view,
 }
 
 FilterDetection InitialBox::best_of(const View* views, const ResponsePeak* response_peaks,
-                                    std::ptrdiff_t apart, int ways, Size frame) const {
+                                    std::ptrdiff_t apart, const Ways& ways, Size frame) const {
   const FilterDetection first = detection_of(*views, *response_peaks);
   FilterDetection best = first;
   if (response_peaks->psr < min_psr) return best;
-  for (int size = 1; size < sizes; ++size) {
-    const FilterDetection other = detection_of(views[size * apart], response_peaks[size * apart]);
-    if (other.response * price_of_size > best.response && is_sound(other.box, frame)) best = other;
-  }
-  if (ways == with_angles) {
-    const double less = response_peaks[sizes * apart].response,
-                 more = response_peaks[(sizes + 1) * apart].response;
+  if (ways.size < ways.count)
+    for (const std::ptrdiff_t i : {ways.size * apart, (ways.size + 1) * apart}) {
+      const FilterDetection other = detection_of(views[i], response_peaks[i]);
+      if (other.response * price_of_size > best.response && is_sound(other.box, frame))
+        best = other;
+    }
+  if (ways.angle < ways.count) {
+    const double less = response_peaks[ways.angle * apart].response,
+                 more = response_peaks[(ways.angle + 1) * apart].response;
     best.angle += angle_step * top_of(less * price_of_angle, first.response, more * price_of_angle);
   }
   return best;
@@ -77,8 +93,13 @@ bool is_sound(const Box& box, Size frame) {
          box.y < frame.height && box.x + box.width > 0 && box.y + box.height > 0;
 }
 
-bool is_worth_another_look(const FilterDetection& filter_detection, Size frame) {
-  return filter_detection.psr < sure_psr && is_sound(filter_detection.box, frame);
+bool InitialBox::is_worth_another_look(const FilterDetection& filter_detection, const Box& box,
+                                       Size frame) const {
+  const Box& found = filter_detection.box;
+  if (filter_detection.psr >= sure_psr || !is_sound(found, frame)) return false;
+  const double x = found.x + found.width / 2 - box.x - box.width / 2,
+               y = found.y + found.height / 2 - box.y - box.height / 2;
+  return std::hypot(x, y) > faded_from * side * scale_of(box);
 }
 
 }  // namespace xcorr::tracker

@@ -11,9 +11,31 @@
 
 namespace xcorr::tracker {
 
-/// How a target is looked at: as it was last seen, smaller, larger, and where targets turn at an
-/// angle less and one more.
-constexpr int sizes = 3, with_angles = sizes + 2;
+/// What a view differs by from one of the target as it was last seen, in steps.
+struct Variation {
+  int size = 0, angle = 0;
+};
+
+/// The ways in which a target is looked at: as it was last seen; smaller and larger, or turned by
+/// an angle less and by one more; or all of these.
+struct Ways {
+  static constexpr int most = 5;
+
+  int count = 3;
+  /// The first one of another size, and the first one at another angle: `count` if there is none.
+  int size = 1, angle = count;
+  int looks = 0;  ///< since the target last turned fast
+
+  static constexpr Ways all() { return {most, 1, 3}; }
+
+  constexpr Variation operator[](int way) const {
+    const auto step = [way](int first) { return way == first ? -1 : way == first + 1 ? 1 : 0; };
+    return {step(size), step(angle)};
+  }
+  /// Of what can turn: sizes and angles by turns, but all for a while after it has turned fast.
+  /// \param turned  since the last look, degrees
+  Ways next(double turned) const;
+};
 
 /// A look at an angle, degrees.
 struct View {
@@ -29,23 +51,26 @@ struct InitialBox {
   double width, height;
   double side;  ///< of the window then
 
-  /// One of the ways to look, round a box's middle.
-  View view_of(const Box& box, double angle, int way, std::int32_t filter) const;
+  /// Of a box's surroundings.
+  View view_of(const Box& box, double angle, std::int32_t filter, Variation by = {}) const;
 
-  /// The best of the filter's responses to `ways` views. \param views, response_peaks  each so far
-  /// from the one before
+  /// The best of the filter's responses to views in these ways. \param views, response_peaks  each
+  /// so far from the one before
   FilterDetection best_of(const View* views, const ResponsePeak* response_peaks,
-                          std::ptrdiff_t apart, int ways, Size frame) const;
+                          std::ptrdiff_t apart, const Ways& ways, Size frame) const;
+
+  /// Whether the target, which was looked for round a box, may have been faded out by the window's
+  /// edge, so that it is worth to look again with the window moved to the detection.
+  bool is_worth_another_look(const FilterDetection& filter_detection, const Box& box,
+                             Size frame) const;
 
  private:
+  /// Its size now, relative to what it was first.
+  double scale_of(const Box& box) const;
   FilterDetection detection_of(const View& view, const ResponsePeak& response_peak) const;
 };
 
 /// Whether a target may be there.
 bool is_sound(const Box& box, Size frame);
-
-/// Whether the target may have been faded out by the window's edge, so that it is worth to look
-/// again with the window moved to the detection.
-bool is_worth_another_look(const FilterDetection& filter_detection, Size frame);
 
 }  // namespace xcorr::tracker

@@ -17,8 +17,8 @@ TrainingSample SampleMemory::next(std::int32_t filter) {
   for (Kept& kept : kept_) kept.weight *= 1 - rate;
   kept_.push_back({sample.slot, kept_.empty() ? 1 : rate});
   kept_.front().weight = std::max(kept_.front().weight, least_of_first);
-  if (kept_.size() > slots_) {
-    auto least = kept_.begin() + (slots_ > 1 ? 1 : 0);
+  if (kept_.size() > samples_kept) {
+    auto least = kept_.begin() + 1;
     const auto weight_of_pair = [](auto kept) { return kept[0].weight + kept[1].weight; };
     for (auto kept = least; kept + 1 != kept_.end(); ++kept)
       if (weight_of_pair(kept) < weight_of_pair(least)) least = kept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a filter remembers of its training samples: a few, each a mean over a stretch of time, the
-// first view by itself; or only one, the running mean over all. The samples lie on the device; this
-// says where the next one goes and how much each counts.
+// What a filter remembers of its training samples: samples_kept, each a mean over a stretch of
+// time, the first view by itself. The samples lie on the device; this says where the next one goes
+// and how much each counts.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,6 @@ namespace xcorr::tracker {
 
 class SampleMemory {
  public:
-  /// \param slots  1 to samples_kept
-  explicit SampleMemory(int slots) : slots_(static_cast<std::size_t>(slots)) {}
-
   /// For the filter's next sample. Where there is no slot left, the two that follow each other and
   /// count least become one.
   TrainingSample next(std::int32_t filter);
@@ -25,7 +22,6 @@ class SampleMemory {
     std::int32_t slot;
     double weight;
   };
-  std::size_t slots_;
   std::vector<Kept> kept_;  ///< from the first one to the last
 };
 

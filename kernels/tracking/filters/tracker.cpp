@@ -83,7 +83,8 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
       return {Code::invalid_argument, "target " + std::to_string(number) + " is there twice"};
     auto known = impl_->targets.find(number);
     const bool first = known == impl_->targets.end();
-    if (first) known = added.try_emplace(number, box, free[added.size()], impl_->samples()).first;
+    if (first)
+      known = added.try_emplace(number, box, free[added.size()], impl_->settings.turns).first;
     pupils.push_back({&known->second, box, angle, first});
     most = std::max(most, known->second.filter);
   }
@@ -106,7 +107,7 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   return status_of(thrown);
 }
 
-Result<std::vector<Search>> Tracker::Impl::searches_of(std::span<const TargetBox> asked) const {
+Result<std::vector<Search>> Tracker::Impl::searches_of(std::span<const TargetBox> asked) {
   std::vector<Search> searches;
   for (const auto& [number, box, angle, _] : asked) {
     const auto known = targets.find(number);
@@ -123,7 +124,7 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   auto asked = impl_->searches_of(targets);
   if (!asked.ok()) return asked.status();
   const std::vector<Search>& searches = asked.value();
-  const std::size_t most = impl_->ways() * std::min(targets.size(), at_a_time);
+  const std::size_t most = tracker::Ways::most * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
   if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
   const auto look = [&](std::span<const Search> asked) -> Result<std::vector<FilterDetection>> {
@@ -142,7 +143,8 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   std::vector<Search> once_more;
   for (std::size_t i = 0; i < searches.size(); ++i)
     if (const FilterDetection& filter_detection = found.value()[i];
-        tracker::is_worth_another_look(filter_detection, frame.size)) {
+        searches[i].target->initial_box.is_worth_another_look(filter_detection, searches[i].box,
+                                                              frame.size)) {
       again.push_back(i);
       once_more.push_back({searches[i].target, filter_detection.box, filter_detection.angle});
     }

@@ -18,23 +18,24 @@
 namespace xcorr {
 namespace tracker {
 
-/// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
+/// So many targets are looked for or taught at a time. A window takes 0.6 MB on the way.
 constexpr std::size_t at_a_time = 64;
 
 /// A target that has a filter, or gets one.
 struct Target {
   InitialBox initial_box;
   int filter;  ///< its number
-  SampleMemory memory;
+  SampleMemory memory{};
+  Ways ways;                                      ///< to look for it next
   double first_response = 1, color_likeness = 1;  ///< as of FilterDetection
 
   /// The side of a window, as a multiple of the square root of the target's area; but it holds the
   /// target with a margin.
   static constexpr double window_share = 4, least_share = 1.25;
 
-  /// \param samples  to remember
-  Target(const Box& box, int number, int samples)
-      : initial_box{box.width, box.height, 0}, filter(number), memory(samples) {
+  /// \param turns  whether its angle may change
+  Target(const Box& box, int number, bool turns)
+      : initial_box{box.width, box.height, 0}, filter(number), ways(turns ? Ways::all() : Ways()) {
     initial_box.side = std::max(window_share * std::sqrt(box.width * box.height),
                                 least_share * std::max(box.width, box.height));
   }
@@ -54,9 +55,10 @@ struct Pupil {
 
 /// A target that is looked for around a box.
 struct Search {
-  const Target* target;
+  Target* target;
   Box box;
   double angle;
+  Ways ways = target->ways;
 };
 
 }  // namespace tracker
@@ -75,19 +77,16 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
 
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
-  /// Samples that are a little turned against each other respond to angles alike.
-  int samples() const { return settings.turns ? 1 : tracker::samples_kept; }
-  int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
   Status provide(std::size_t windows);
   Status show(const MatrixView& frame, std::size_t middles);
   Status ask_first_filters(const SeenWindows& seen);
   Status teach(const MatrixView& frame, std::span<const tracker::Pupil> pupils);
-  Status ask(int count);
+  Status ask(int count, int ways);
   Status compare(const MatrixView& frame, std::span<const tracker::Search> searches,
                  std::span<FilterDetection> filter_detections);
   Status look(const MatrixView& frame, std::span<const tracker::Search> searches,
               FilterDetection* filter_detections);
-  Result<std::vector<tracker::Search>> searches_of(std::span<const TargetBox> targets) const;
+  Result<std::vector<tracker::Search>> searches_of(std::span<const TargetBox> targets);
   Result<std::vector<Box>> seek_colors(const MatrixView& frame, const tracker::Search& of,
                                        std::uint64_t turn);
 };

@@ -51,7 +51,7 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
   views.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [target, box, angle, first] = pupils[i];
-    views.push_back(target->initial_box.view_of(box, turned(angle), 0, target->filter));
+    views.push_back(target->initial_box.view_of(box, turned(angle), target->filter));
     records.host.training_samples[i] = target->memory.next(target->filter);
   }
   if (Status s = show(frame, count); !s.ok()) return s;
@@ -85,8 +85,8 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
   return {};
 }
 
-/// Asks the filters of so many targets in all ways, and waits for their responses.
-Status Tracker::Impl::ask(int count) {
+/// Asks the filters of so many targets in so many ways, and waits for their responses.
+Status Tracker::Impl::ask(int count, int ways) {
   Look* const at = records.device.looks;
   tracker::Cropping* const croppings = records.device.croppings;
   auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
@@ -99,14 +99,14 @@ Status Tracker::Impl::ask(int count) {
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, ways that will not count are left out.
     if (Status s = ask_for(0, count); !s.ok()) return s;
-    for (int i = count; i < ways() * count; ++i)
+    for (int i = count; i < ways * count; ++i)
       if (found_peaks[i % count].psr < tracker::min_psr) {
         at[i].side = 0;
         if (settings.turns) croppings[i].samples = 0;
       }
-    return ask_for(count, (ways() - 1) * count);
+    return ask_for(count, (ways - 1) * count);
   }
-  if (Status s = ask_for(0, ways() * count); !s.ok()) return s;
+  if (Status s = ask_for(0, ways * count); !s.ok()) return s;
   return runtime(device.backend).wait({});
 }
 
@@ -114,11 +114,15 @@ Status Tracker::Impl::ask(int count) {
 Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
                            FilterDetection* filter_detections) {
   const std::size_t count = searches.size();
-  if (Status s = records.provide(device.backend, ways() * count); !s.ok()) return s;
+  int most = 0;
+  for (const Search& search : searches) most = std::max(most, search.ways.count);
+  if (Status s = records.provide(device.backend, most * count); !s.ok()) return s;
   views.clear();
-  for (int way = 0; way < ways(); ++way)
-    for (const auto& [target, box, angle] : searches)
-      views.push_back(target->initial_box.view_of(box, turned(angle), way, target->filter));
+  for (int way = 0; way < most; ++way)
+    for (const auto& [target, box, angle, ways] : searches) {
+      views.push_back(target->initial_box.view_of(box, turned(angle), target->filter, ways[way]));
+      if (way >= ways.count) views.back().look.side = 0;
+    }
   if (Status s = show(frame, count); !s.ok()) return s;
   // In all ways to look the priors are the same: these hardly differ by what colours are where.
   if (Status s = side.fork({}); !s.ok()) return s;
@@ -127,11 +131,14 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
                               static_cast<int>(count), side.stream());
       !s.ok())
     return s;
-  if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
+  if (Status s = ask(static_cast<int>(count), most); !s.ok()) return s;
   const auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
-  for (std::size_t i = 0; i < count; ++i)
-    filter_detections[i] = searches[i].target->initial_box.best_of(
-        &views[i], found_peaks + i, static_cast<std::ptrdiff_t>(count), ways(), frame.size);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [target, box, angle, ways] = searches[i];
+    filter_detections[i] = target->initial_box.best_of(
+        &views[i], found_peaks + i, static_cast<std::ptrdiff_t>(count), ways, frame.size);
+    if (settings.turns) target->ways = ways.next(filter_detections[i].angle - angle);
+  }
   return {};
 }
 
@@ -148,7 +155,7 @@ Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> s
     if (!is_doubtful) continue;
     doubtful.push_back(i);
     views.push_back(
-        target.initial_box.view_of(detection.box, turned(detection.angle), 0, target.filter));
+        target.initial_box.view_of(detection.box, turned(detection.angle), target.filter));
   }
   if (doubtful.empty()) return {};
   if (Status s = records.provide(device.backend, doubtful.size()); !s.ok()) return s;
