@@ -28,20 +28,24 @@ using D = hn::CappedTag<float, lanes_of_parameters>;
 using V = hn::Vec<D>;
 constexpr int lanes = hn::MaxLanes(D());
 
+/// Without colours the first layer reads luma alone.
+constexpr int of_luma = 1;
+
 /// What a layer reads, place by place, with zeros round it.
-template <int layer>
+template <int layer, int in = convolutions[layer].in>
 struct Input {
   static constexpr Convolution made = convolutions[layer];
   /// Places before and behind those of a row, the latter for what is computed too many.
   static constexpr int before = made.before(), behind = 16, width = before + made.side + behind;
 
-  std::vector<float> of = std::vector<float>((made.side + 2 * before) * width * made.in);
+  std::vector<float> of = std::vector<float>((made.side + 2 * before) * width * in);
 
-  float* at(int x, int y) { return &of[((y + before) * width + x + before) * made.in]; }
+  float* at(int x, int y) { return &of[((y + before) * width + x + before) * in]; }
 };
 
 struct Scratch {
   Input<0> pixels;
+  Input<0, of_luma> luma;
   Input<1> first;
   Input<2> second;
   /// Of the places of a row, more than there are, each a whole number of vectors.
@@ -53,32 +57,32 @@ struct Scratch {
 };
 
 /// Sums of `vectors` vectors of channels at `together` places of a row.
-template <int layer, int vectors, int together>
+template <int layer, int in, int vectors, int together>
 HWY_INLINE void add_up(const float* from, const float* weights, const float* biases, float* to) {
   constexpr Convolution made = convolutions[layer];
-  constexpr int out = padded_out(layer), width = Input<layer>::width;
+  constexpr int out = padded_out(layer), width = Input<layer, in>::width;
   const D d;
   V sums[together][vectors];
   for (auto& of_place : sums)
     for (int v = 0; v < vectors; ++v) of_place[v] = hn::LoadU(d, biases + v * lanes);
   for (int y = 0; y < made.size; ++y) {
-    for (int i = 0; i < made.size * made.in; ++i, weights += out) {
+    for (int i = 0; i < made.size * in; ++i, weights += out) {
       V each[vectors];
       for (int v = 0; v < vectors; ++v) each[v] = hn::LoadU(d, weights + v * lanes);
       for (int k = 0; k < together; ++k) {
-        const V value = hn::Set(d, from[k * made.stride * made.in + i]);
+        const V value = hn::Set(d, from[k * made.stride * in + i]);
         for (int v = 0; v < vectors; ++v) sums[k][v] = hn::MulAdd(value, each[v], sums[k][v]);
       }
     }
-    from += width * made.in;
+    from += width * in;
   }
   for (int k = 0; k < together; ++k)
     for (int v = 0; v < vectors; ++v) hn::StoreU(sums[k][v], d, to + k * out + v * lanes);
 }
 
 /// Calls put(x, y, sums) for each place of the layer's output.
-template <int layer, class Put>
-void convolve(Input<layer>& from, std::vector<float>& row, Put put) {
+template <int layer, int in, class Put>
+void convolve(Input<layer, in>& from, std::vector<float>& row, Put put) {
   constexpr Convolution made = convolutions[layer];
   constexpr int out = padded_out(layer), side = made.out_side();
   // As many sums as hide the latency of a multiplication, and divide a row.
@@ -87,9 +91,9 @@ void convolve(Input<layer>& from, std::vector<float>& row, Put put) {
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; x += together)
       for (int v = 0; v < out; v += vectors * lanes)
-        add_up<layer, vectors, together>(
+        add_up<layer, in, vectors, together>(
             from.at(x * made.stride - made.before(), y * made.stride - made.before()),
-            parameters.weights(layer) + v, parameters.biases(layer) + v, &row[x * out + v]);
+            parameters.weights(layer, in) + v, parameters.biases(layer) + v, &row[x * out + v]);
     for (int x = 0; x < side; ++x) put(x, y, &row[x * out]);
   }
 }
@@ -134,24 +138,31 @@ inline void even_out(Scratch& scratch) {
     }
 }
 
+inline float value_of_luma(float luma) { return (luma - middle_luma) / unit_of_luma; }
+
+/// Luma, and chroma, which 2 x 2 pixels share.
+template <class ColorOf>
+void fill(const std::vector<float>& window, const ColorOf& color_of, Input<0>& pixels) {
+  for (int y = 0; y < chroma_grid; ++y)
+    for (int x = 0; x < chroma_grid; ++x) {
+      const Color color = color_of(x, y);
+      for (int i = 0; i < 4; ++i) {
+        const int column = 2 * x + i % 2, row = 2 * y + i / 2;
+        float* const to = pixels.at(column, row);
+        to[0] = value_of_luma(window[row * window_size + column]);
+        to[1] = static_cast<float>(color.blue) / unit_of_chroma;
+        to[2] = static_cast<float>(color.red) / unit_of_chroma;
+      }
+    }
+}
+
 /// Calls put(x, y, values) for each cell. \param window  its luma
 /// \param color_of  that of 2 x 2 pixels, where there are colours
 template <class ColorOf, class Put>
 void make_channels(const std::vector<float>& window, bool has_colors, const ColorOf& color_of,
                    Scratch& scratch, Put put) {
   const D d;
-  for (int y = 0; y < chroma_grid; ++y)
-    for (int x = 0; x < chroma_grid; ++x) {
-      const Color color = has_colors ? color_of(x, y) : Color{};
-      for (int i = 0; i < 4; ++i) {
-        const int column = 2 * x + i % 2, row = 2 * y + i / 2;
-        float* const to = scratch.pixels.at(column, row);
-        to[0] = (window[row * window_size + column] - middle_luma) / unit_of_luma;
-        to[1] = static_cast<float>(color.blue) / unit_of_chroma;
-        to[2] = static_cast<float>(color.red) / unit_of_chroma;
-      }
-    }
-  convolve(scratch.pixels, scratch.row, [&](int x, int y, const float* sums) HWY_ATTR {
+  const auto put_first = [&](int x, int y, const float* sums) HWY_ATTR {
     static_assert(padded_out(0) == convolutions[0].out);
     V squares = hn::Zero(d);
     for_vectors<0>([&](int k) HWY_ATTR {
@@ -161,7 +172,16 @@ void make_channels(const std::vector<float>& window, bool has_colors, const Colo
     });
     scratch.squares.of[y * convolutions[0].out_side() + x] =
         hn::GetLane(hn::SumOfLanes(d, squares));
-  });
+  };
+  if (has_colors) {
+    fill(window, color_of, scratch.pixels);
+    convolve(scratch.pixels, scratch.row, put_first);
+  } else {
+    for (int y = 0; y < window_size; ++y)
+      std::transform(&window[y * window_size], &window[y * window_size] + window_size,
+                     scratch.luma.at(0, y), value_of_luma);
+    convolve(scratch.luma, scratch.row, put_first);
+  }
   even_out(scratch);
   convolve(scratch.first, scratch.row, [&](int x, int y, const float* sums) {
     constexpr int out = convolutions[1].out;

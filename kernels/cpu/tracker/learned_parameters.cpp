@@ -28,6 +28,11 @@ Parameters::Parameters() : gains_(all + tracker::first_gain, std::end(all)) {
     biases_[layer].resize(padded);
     std::copy_n(from, made.out, biases_[layer].data());
   }
+  constexpr tracker::Convolution first = tracker::convolutions[0];
+  for (int i = 0; i < first.size * first.size; ++i) {
+    const float* const of_pixel = &weights_[0][i * first.in * padded_out(0)];
+    of_luma_.insert(of_luma_.end(), of_pixel, of_pixel + padded_out(0));
+  }
 }
 
 }  // namespace xcorr::cpu::learned

@@ -20,8 +20,11 @@ class Parameters {
  public:
   static const Parameters& of_all();
 
-  /// By row, column and channel in, the channels out.
-  const float* weights(int layer) const { return weights_[layer].data(); }
+  /// By row, column and channel in, the channels out. \param in  the layer's, or 1: of its first
+  /// one
+  const float* weights(int layer, int in) const {
+    return in == tracker::convolutions[layer].in ? weights_[layer].data() : of_luma_.data();
+  }
   const float* biases(int layer) const { return biases_[layer].data(); }
   const float* gradient_gains() const { return gains_.data(); }
   float learned_gain() const { return gains_.back(); }
@@ -30,6 +33,7 @@ class Parameters {
   Parameters();
 
   std::vector<float> weights_[tracker::convolution_count], biases_[tracker::convolution_count];
+  std::vector<float> of_luma_;
   std::vector<float> gains_;
 };
 

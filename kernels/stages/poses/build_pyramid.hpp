@@ -5,6 +5,8 @@
 // pixels, so that whoever interpolates at a place of a level finds there all that is read.
 #pragma once
 
+#include <algorithm>
+
 #include "stages/common/rows.hpp"
 #include "stages/common/stage.hpp"
 #include "stages/match/mask.hpp"
@@ -77,12 +79,9 @@ struct BuildPyramid {
   template <class T>
   XCORR_HD static T pixel(const Problem& p, const void* pixels, const T* pyramid, int level, int x,
                           int y) {
-    const auto inside = [](int i, int length) {
-      i -= TemplatePyramid::before;
-      return i < 0 ? 0 : i < length ? i : length - 1;
-    };
     const Size size = p.pyramid.size_of(level);
-    const int column = inside(x, size.width), row = inside(y, size.height);
+    const int column = std::clamp(x - TemplatePyramid::before, 0, size.width - 1),
+              row = std::clamp(y - TemplatePyramid::before, 0, size.height - 1);
     if (level == 0) return row_of<T>(pixels, p.pitch, row)[column];
     const std::int64_t pitch = p.pyramid.pitch_of(level - 1);
     const T* const upper = pyramid + p.pyramid.first_of(level - 1) + 2 * row * pitch;

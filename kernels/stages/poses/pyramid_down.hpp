@@ -6,6 +6,8 @@
 // outermost pixels go on.
 #pragma once
 
+#include <algorithm>
+
 #include "stages/common/rows.hpp"
 #include "stages/common/stage.hpp"
 
@@ -45,10 +47,7 @@ struct PyramidDown {
     std::int64_t plane = 0, half_plane = 0;  ///< bytes from one to the next
 
     /// Which of so many pixels pixel i, counted from where the result begins, is.
-    XCORR_HD int inside(int i, int length) const {
-      i -= before;
-      return i < 0 ? 0 : i < length ? i : length - 1;
-    }
+    XCORR_HD int inside(int i, int length) const { return std::clamp(i - before, 0, length - 1); }
     /// The two rows of a row of the result.
     template <class T>
     XCORR_HD void rows(const void* pixels, int y, const T*& upper, const T*& lower) const {

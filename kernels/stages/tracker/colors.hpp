@@ -3,6 +3,7 @@
 // The colours of a frame, read where they lie.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <xcorr/types.hpp>
@@ -48,11 +49,8 @@ struct ColorLayout {
   /// \param pixels  the planes' first pixels for the part
   XCORR_HD Color at(const Rect& part, const std::uint8_t* const (&pixels)[color_planes], int x,
                     int y) const {
-    const auto within = [](int at, int begin, int length) {
-      return at < begin ? begin : at < begin + length ? at : begin + length - 1;
-    };
-    x = within(x, part.x, part.width);
-    y = within(y, part.y, part.height);
+    x = std::clamp(x, part.x, part.x + part.width - 1);
+    y = std::clamp(y, part.y, part.y + part.height - 1);
     const auto value = [&](int i) -> int {
       const Plane& plane = planes[i];
       const int column = (x >> plane.shift_x) - (part.x >> plane.shift_x);

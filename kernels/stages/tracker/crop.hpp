@@ -121,12 +121,10 @@ XCORR_HD std::uint8_t cropped(const stage::Crop::Problem& p, const std::uint8_t*
       return luma_of<bytes>(p.layout, first + (v * pitch + u * bytes));
     });
   } else {
-    const auto within = [](int at, int length) {
-      return at < 0 ? 0 : at < length ? at : length - 1;
-    };
     sum = sum_of_samples(from, first_x, first_y, [&](int u, int v) -> std::uint32_t {
-      return luma_of<bytes>(p.layout, pixels + within(top + v, p.part.height) * p.pitch +
-                                          std::int64_t{within(left + u, p.part.width)} * bytes);
+      const std::int64_t column = std::clamp(left + u, 0, p.part.width - 1);
+      const int row = std::clamp(top + v, 0, p.part.height - 1);
+      return luma_of<bytes>(p.layout, pixels + row * p.pitch + column * bytes);
     });
   }
   const auto places = static_cast<std::uint32_t>(from.samples * from.samples) << 16;
