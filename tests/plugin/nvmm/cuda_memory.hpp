@@ -26,7 +26,7 @@ class CudaMemory {
               find(push_, "cuCtxPushCurrent_v2") && find(pop_, "cuCtxPopCurrent_v2") &&
               find(allocate_, "cuMemAlloc_v2") && find(allocate_managed_, "cuMemAllocManaged") &&
               find(release_, "cuMemFree_v2") && find(write_, "cuMemcpyHtoD_v2") &&
-              initialise(0) == 0 && retain(&context_, 0) == 0;
+              find(wait_, "cuCtxSynchronize") && initialise(0) == 0 && retain(&context_, 0) == 0;
   }
 
   bool exists() const { return exists_; }
@@ -52,7 +52,11 @@ class CudaMemory {
               in_context([&] { return release_(reinterpret_cast<std::uint64_t>(pixels)); });
             },
             [=, this](std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-              in_context([&] { return write_(reinterpret_cast<std::uint64_t>(to), from, bytes); });
+              // Without the wait another stream may read what was there before.
+              in_context([&] {
+                const int result = write_(reinterpret_cast<std::uint64_t>(to), from, bytes);
+                return result != 0 ? result : wait_();
+              });
             }};
   }
 
@@ -65,4 +69,5 @@ class CudaMemory {
   int (*allocate_managed_)(std::uint64_t*, std::size_t, unsigned) = nullptr;
   int (*release_)(std::uint64_t) = nullptr;
   int (*write_)(std::uint64_t, const void*, std::size_t) = nullptr;
+  int (*wait_)() = nullptr;
 };
