@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The learned channels of windows on the GPU, by tensor cores: each layer is a product of a matrix
-// whose rows are the places of its output, and whose columns are what these are summed of, and one
-// of its weights. All numbers are halves, and sums single precision. A block makes the channels of
-// 8 x 8 cells, from the pixels that these need to the last layer, in shared memory; it makes again
-// what its neighbours need, too: 2.4 times the first layer, 1.6 times the second one.
+// The learned channels of windows on the GPU. A block makes the channels of 8 x 8 cells, from the
+// pixels that these need to the last layer, in shared memory; it makes again what its neighbours
+// need, too: 2.4 times the first layer, 1.6 times the second one.
 #pragma once
 
 #include "cuda/common/async_copy.cuh"
 #include "cuda/common/launch.cuh"
-#include "cuda/tensor/half.hpp"
-#include "cuda/tensor/mma.cuh"
-#include "cuda/tensor/mma_halves.cuh"
+#include "cuda/tracker/layer_products.cuh"
 #include "stages/tracker/feature_maps.hpp"
 
 namespace xcorr::cuda::tracker {
-
-using namespace xcorr::tracker;
-
-static __device__ constexpr float learned_parameters[] = {
-#include "stages/tracker/learned_channels.inc"
-};
 
 /// What a window is made into on the way.
 struct alignas(16) Window {
@@ -31,151 +21,6 @@ struct alignas(16) Window {
   alignas(16) std::uint16_t inputs[window_size][window_size][values];
   float learned[cells][learned_channels];
 };
-
-// ---- products -----------------------------------------------------------------------------------
-
-/// The columns and rows of a matrix instruction.
-constexpr int mma_rows = 16, mma_columns = 8, mma_depth = 16;
-
-/// A layer as products: what a row of its weights' pixels needs lies next to each other, and is
-/// followed by zeros up to a whole number of products.
-template <int layer>
-struct Product {
-  static constexpr Convolution made = convolutions[layer];
-  static constexpr int in_row = made.size * made.in;
-  static constexpr int steps_of_row = (in_row + mma_depth - 1) / mma_depth;
-  static constexpr int steps = steps_of_row * made.size;
-  static constexpr int tiles = (made.out + mma_columns - 1) / mma_columns;  ///< of channels out
-
-  static constexpr std::uint16_t weight(int step, int k, int channel) {
-    const int in = step % steps_of_row * mma_depth + k, row = step / steps_of_row;
-    if (in >= in_row || channel >= made.out) return 0;
-    return half_bits(
-        learned_parameters[first_parameter(layer) + (row * in_row + in) * made.out + channel]);
-  }
-};
-
-/// The weights of a layer as the lanes of a warp hold them: see multiply_add_halves().
-template <int layer>
-struct alignas(8) Weights {
-  using P = Product<layer>;
-
-  std::uint32_t of[P::steps][P::tiles][32][2] = {};
-
-  constexpr Weights() {
-    for (int step = 0; step < P::steps; ++step)
-      for (int tile = 0; tile < P::tiles; ++tile)
-        for (int lane = 0; lane < 32; ++lane)
-          for (int i = 0; i < 2; ++i) {
-            const int k = 2 * (lane % 4) + 8 * i, channel = tile * mma_columns + lane / 4;
-            of[step][tile][lane][i] =
-                pair_of_halves(P::weight(step, k, channel), P::weight(step, k + 1, channel));
-          }
-  }
-};
-static __device__ constexpr Weights<0> weights_of_first;
-static __device__ constexpr Weights<1> weights_of_second;
-static __device__ constexpr Weights<2> weights_of_third;
-
-/// Where a lane's first column of a matrix lies, in its upper and in its lower row.
-struct Rows {
-  const std::uint16_t *upper, *lower;
-
-  __device__ void load(int at, std::uint32_t (&to)[4]) const {
-    const auto pair = [](const std::uint16_t* from) {
-      return *reinterpret_cast<const std::uint32_t*>(from);
-    };
-    to[0] = pair(upper + at), to[1] = pair(lower + at);
-    to[2] = pair(upper + at + 8), to[3] = pair(lower + at + 8);
-  }
-};
-/// Where the lane's row of a matrix lies, of lanes 0 to 15 its first eight columns: a multiple of
-/// sixteen bytes, as everything that is added to it.
-struct AlignedRows {
-  const std::uint16_t* row;
-
-  __device__ void load(int at, std::uint32_t (&to)[4]) const {
-    load_matrices(to, reinterpret_cast<const std::uint8_t*>(row + at));
-  }
-};
-
-/// Of channels out from a tile on, the sums of `each` times 16 places that a warp makes: of 16 of
-/// them a lane has those of two places, 8 apart, and of two channels of each tile.
-template <int layer, int tiles, int each>
-struct Sums {
-  using P = Product<layer>;
-
-  float of[each][tiles][4];
-
-  __device__ explicit Sums(int first_tile) {
-    const float* const biases = learned_parameters + first_parameter(layer) + P::made.weights();
-#pragma unroll
-    for (int tile = 0; tile < tiles; ++tile)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int channel = (first_tile + tile) * mma_columns + threadIdx.x % 4 * 2 + i % 2;
-        const float bias = channel < P::made.out ? biases[channel] : 0;
-#pragma unroll
-        for (auto& of_sixteen : of) of_sixteen[tile][i] = bias;
-      }
-  }
-
-  /// Adds the products. \param row, part  from a row of weights, and from a product of one, to the
-  /// next, in halves
-  template <int row, int part, class MatrixRows>
-  __device__ void add(const Weights<layer>& weights, int first_tile,
-                      const MatrixRows (&rows)[each]) {
-#pragma unroll
-    for (int step = 0; step < P::steps; ++step) {
-      const int at = step / P::steps_of_row * row + step % P::steps_of_row * part;
-      uint2 of_step[tiles];
-#pragma unroll
-      for (int tile = 0; tile < tiles; ++tile)
-        of_step[tile] =
-            *reinterpret_cast<const uint2*>(weights.of[step][first_tile + tile][threadIdx.x % 32]);
-#pragma unroll
-      for (int j = 0; j < each; ++j) {
-        std::uint32_t places[4];
-        rows[j].load(at, places);
-#pragma unroll
-        for (int tile = 0; tile < tiles; ++tile)
-          multiply_add_halves(of[j][tile], places, {of_step[tile].x, of_step[tile].y});
-      }
-    }
-  }
-
-  /// At least 0.
-  __device__ void cut_off() {
-#pragma unroll
-    for (auto& of_sixteen : of)
-#pragma unroll
-      for (auto& of_tile : of_sixteen)
-#pragma unroll
-        for (float& sum : of_tile) sum = fmaxf(sum, 0);
-  }
-
-  /// The sum of squares over all channels of the upper or of the lower place, in all its lanes.
-  __device__ float squares(int j, bool of_lower) const {
-    float sum = 0;
-#pragma unroll
-    for (const auto& of_tile : of[j]) {
-      const float first = of_tile[2 * of_lower], second = of_tile[2 * of_lower + 1];
-      sum += first * first + second * second;
-    }
-    sum += __shfl_xor_sync(~0u, sum, 1);
-    return sum + __shfl_xor_sync(~0u, sum, 2);
-  }
-
-  /// Writes the channels of the upper or of the lower place, times `share`, as halves.
-  __device__ void write(int j, bool of_lower, float share, std::uint16_t* to) const {
-#pragma unroll
-    for (int tile = 0; tile < tiles; ++tile)
-      *reinterpret_cast<std::uint32_t*>(to + tile * mma_columns + threadIdx.x % 4 * 2) =
-          halves_of(share * of[j][tile][2 * of_lower], share * of[j][tile][2 * of_lower + 1]);
-  }
-};
-
-// ---- a block's part of a window -----------------------------------------------------------------
 
 /// So many threads, whose warps share a layer's places.
 constexpr int learned_warps = 8, learned_threads = 32 * learned_warps;
@@ -306,7 +151,7 @@ static __device__ void make_even(LearnedPart& part, int left, int top) {
     rows[j] = {input_of(first + j * mma_rows), input_of(first + j * mma_rows + 8)};
   Sums<0, P::tiles, each> sums(0);
   sums.template add<pixel_row, mma_depth>(weights_of_first, 0, rows);
-  sums.cut_off();
+  sums.rectify();
 #pragma unroll
   for (int j = 0; j < each; ++j)
 #pragma unroll
@@ -341,7 +186,7 @@ static __device__ void make_second(LearnedPart& part, int left, int top) {
     Sums<1, P::tiles, 1> sums(0);
     sums.template add<first_part.side * even_pitch, even_pitch>(
         weights_of_second, 0, {Rows{input_of(upper), input_of(lower)}});
-    sums.cut_off();
+    sums.rectify();
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int i = half ? lower : upper;
