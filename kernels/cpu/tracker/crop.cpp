@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Turned parts of a frame on the CPU, an image a thread: the luma of all that it reads is made
-// first.
-#include "stages/tracker/crop.hpp"
+// first. A vector has neighbouring pixels of a row of the image. They equal those of cropped()
+// (stages/tracker/crop.hpp) to the last bit.
+#include "cpu/common/simd.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/tracker/crop.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#ifndef XCORR_CPU_CROP
+#define XCORR_CPU_CROP
+#include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "cpu/common/common.hpp"
+#include "stages/tracker/crop.hpp"
 
-namespace xcorr::cpu {
-namespace {
+namespace xcorr::cpu::crops {
 
 using namespace tracker;
 
@@ -37,7 +47,7 @@ struct LumaPart {
 
   template <int bytes>
   void read(const stage::Crop::Problem& p, const std::uint8_t* pixels) {
-    values.resize(static_cast<std::size_t>(width) * height);
+    values.resize(static_cast<std::size_t>(width) * height + read_past);
     const auto within = [](std::int64_t at, int begin, int length) {
       return std::clamp<std::int64_t>(at - begin, 0, length - 1);
     };
@@ -56,37 +66,80 @@ struct LumaPart {
     }
   }
 
-  std::uint32_t between(std::int32_t x, std::int32_t y) const {
-    const std::uint8_t* const at = &values[static_cast<std::size_t>(y >> 16) * width + (x >> 16)];
-    const auto across = static_cast<std::uint32_t>(x >> 8 & 255);
-    const auto down = static_cast<std::uint32_t>(y >> 8 & 255);
-    const std::uint32_t upper = at[0] * (256 - across) + at[1] * across;
-    const std::uint32_t lower = at[width] * (256 - across) + at[width + 1] * across;
-    return upper * (256 - down) + lower * down;
-  }
-
  private:
   /// Of sides, so that places are of 32 bits; and of what is made at a time.
   static constexpr std::int64_t most_side = (1 << 15) - 1, most_pixels = 1 << 22;
+  /// Where a pixel is read, four bytes are.
+  static constexpr int read_past = 2;
 };
 
+}  // namespace xcorr::cpu::crops
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace xcorr::cpu::crops::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<std::int32_t, 16>;
+using V = hn::Vec<D>;
+
+/// What is read bilinearly at places in 2^-16 of a pixel, in 2^-16 of a gray level.
+HWY_INLINE V read_between(const LumaPart& part, V x, V y) {
+  const D d;
+  const V byte = hn::Set(d, 255);
+  const V at =
+      hn::Add(hn::Mul(hn::ShiftRight<16>(y), hn::Set(d, part.width)), hn::ShiftRight<16>(x));
+  const auto mixed = [&](V first, V second, V share) HWY_ATTR {
+    return hn::Add(hn::ShiftLeft<8>(first), hn::Mul(hn::Sub(second, first), share));
+  };
+  const V across = hn::And(hn::ShiftRight<8>(x), byte), down = hn::And(hn::ShiftRight<8>(y), byte);
+  const auto in_row = [&](const std::uint8_t* row) HWY_ATTR {
+    const V bytes = hn::GatherOffset(d, reinterpret_cast<const std::int32_t*>(row), at);
+    return mixed(hn::And(bytes, byte), hn::And(hn::ShiftRight<8>(bytes), byte), across);
+  };
+  const std::uint8_t* const first = part.values.data();
+  return mixed(in_row(first), in_row(first + part.width), down);
+}
+
 void fill(const LumaPart& part, const Cropping& from, std::uint8_t* image) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d)), samples = from.samples;
   const auto x0 = static_cast<std::int32_t>(from.x - (part.left << 16));
   const auto y0 = static_cast<std::int32_t>(from.y - (part.top << 16));
-  const auto places = static_cast<std::uint32_t>(from.samples * from.samples) << 16;
+  const V each = hn::Iota(d, 0);
+  const V x_steps = hn::Mul(each, hn::Set(d, samples * from.x_by_column)),
+          y_steps = hn::Mul(each, hn::Set(d, samples * from.y_by_column));
+  // Means, rounded: of whole gray levels, that by a factor which is exact up to 2^12.
+  const std::int32_t places = samples * samples;
+  const V half = hn::Set(d, places << 15), share = hn::Set(d, (65536 + places - 1) / places);
   for (int row = 0; row < window_size; ++row)
-    for (int column = 0; column < window_size; ++column) {
-      const std::int32_t i = column * from.samples, j = row * from.samples;
+    for (int column = 0; column < window_size; column += lanes) {
+      const std::int32_t i = column * samples, j = row * samples;
       const std::int32_t x = x0 + i * from.x_by_column + j * from.x_by_row;
       const std::int32_t y = y0 + i * from.y_by_column + j * from.y_by_row;
-      std::uint32_t sum = 0;
-      for (int n = 0; n < from.samples; ++n)
-        for (int m = 0; m < from.samples; ++m)
-          sum += part.between(x + m * from.x_by_column + n * from.x_by_row,
-                              y + m * from.y_by_column + n * from.y_by_row);
-      *image++ = static_cast<std::uint8_t>((sum + places / 2) / places);
+      V sum = half;
+      for (int n = 0; n < samples; ++n)
+        for (int m = 0; m < samples; ++m)
+          sum = hn::Add(
+              sum,
+              read_between(
+                  part, hn::Add(x_steps, hn::Set(d, x + m * from.x_by_column + n * from.x_by_row)),
+                  hn::Add(y_steps, hn::Set(d, y + m * from.y_by_column + n * from.y_by_row))));
+      const V mean = hn::ShiftRight<16>(hn::Mul(hn::ShiftRight<16>(sum), share));
+      const hn::Rebind<std::uint8_t, D> d8;
+      hn::StoreU(hn::DemoteTo(d8, mean), d8, image);
+      image += lanes;
     }
 }
+
+}  // namespace xcorr::cpu::crops::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace xcorr::cpu {
+namespace crops {
+
+HWY_EXPORT(fill);
 
 template <int bytes>
 void crop(const stage::Crop::Problem& p, const stage::Crop::Buffers& b) {
@@ -95,9 +148,9 @@ void crop(const stage::Crop::Problem& p, const stage::Crop::Buffers& b) {
     if (from.samples == 0) return;
     std::uint8_t* const image = b.images + std::int64_t{i} * window_size * window_size;
     static thread_local LumaPart part;
-    if (part.covers(from)) {
+    if (std::endian::native == std::endian::little && part.covers(from)) {
       part.read<bytes>(p, b.pixels);
-      return fill(part, from, image);
+      return HWY_DYNAMIC_DISPATCH(fill)(part, from, image);
     }
     for (int pixel = 0; pixel < window_size * window_size; ++pixel)
       image[pixel] = cropped<bytes>(p, b.pixels, from, pixel % window_size, pixel / window_size);
@@ -116,8 +169,9 @@ constexpr Variant<stage::Crop> table[] = {
     {{.name = "crop", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
 };
 
-}  // namespace
+}  // namespace crops
 
-Family crop_family() { return Family(table); }
+Family crop_family() { return Family(crops::table); }
 
 }  // namespace xcorr::cpu
+#endif
