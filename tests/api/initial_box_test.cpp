@@ -16,14 +16,13 @@ constexpr Size frame{640, 480};
 const InitialBox initial_box{20, 60, 200};
 const Box box{100, 200, 40, 120};  // twice as large as it was shown first
 
-constexpr Ways at_angles{3, 3, 1}, at_both = Ways::all();
-
 struct Looked {
-  View views[Ways::most];
-  ResponsePeak response_peaks[Ways::most];
+  View views[Ways::all().count];
+  ResponsePeak response_peaks[Ways::all().count];
   Ways ways;
 
-  explicit Looked(const Box& around = box, const Ways& ways = {}, double angle = 0) : ways(ways) {
+  explicit Looked(const Box& around = box, const Ways& ways = Ways::at_sizes(), double angle = 0)
+      : ways(ways) {
     for (int way = 0; way < ways.count; ++way) {
       views[way] = initial_box.view_of(around, angle, 3, ways[way]);
       response_peaks[way] = {0, 0, 0.5, 20};
@@ -63,7 +62,7 @@ TEST(InitialBox, ADetectionIsWhereTheResponsePeaks) {
 
 /// Of a window turned by a quarter, counter-clockwise as seen: its right is up in the frame.
 TEST(InitialBox, ADetectionIsWhereTheResponsePeaksAtAnAngle) {
-  Looked looked(box, at_both, 90);
+  Looked looked(box, Ways::all(), 90);
   looked.response_peaks[0] = {1.5, -2, 0.7, 25};
   const FilterDetection filter_detection = looked.best();
   EXPECT_NEAR(filter_detection.box.x, 100 - 20, 1e-9);
@@ -73,7 +72,7 @@ TEST(InitialBox, ADetectionIsWhereTheResponsePeaksAtAnAngle) {
 
 /// At the top of the parabola through three responses, or at the angle that is clearly better.
 TEST(InitialBox, TheAngleIsBetweenThoseLookedAt) {
-  for (const Ways& ways : {at_both, at_angles}) {
+  for (const Ways& ways : {Ways::all(), Ways::at_angles()}) {
     Looked looked(box, ways, 20);
     const int less = ways.angle, more = less + 1;
     EXPECT_EQ(looked.views[less].angle, 15);

@@ -37,8 +37,9 @@ double top_of(double before, double here, double after) {
 
 Ways Ways::next(double turned) const {
   const int since = std::abs(turned) >= fast ? 0 : std::min(looks + 1, fast_for);
-  if (since < fast_for) return {most, 1, 3, since};
-  return angle < count ? Ways{3, 1, 3, since} : Ways{3, 3, 1, since};
+  Ways next = since < fast_for ? all() : angle < count ? at_sizes() : at_angles();
+  next.looks = since;
+  return next;
 }
 
 double InitialBox::scale_of(const Box& box) const {

@@ -19,14 +19,16 @@ struct Variation {
 /// The ways in which a target is looked at: as it was last seen; smaller and larger, or turned by
 /// an angle less and by one more; or all of these.
 struct Ways {
-  static constexpr int most = 5;
-
-  int count = 3;
+  int count;
   /// The first one of another size, and the first one at another angle: `count` if there is none.
-  int size = 1, angle = count;
+  int size, angle;
   int looks = 0;  ///< since the target last turned fast
 
-  static constexpr Ways all() { return {most, 1, 3}; }
+  static constexpr Ways at_sizes() { return {3, 1, 3}; }
+  static constexpr Ways at_angles() { return {3, 3, 1}; }
+  static constexpr Ways all() { return {5, 1, 3}; }
+  /// In which a target is looked at first, and the most. \param turns  whether its angle may change
+  static constexpr Ways first_of(bool turns) { return turns ? all() : at_sizes(); }
 
   constexpr Variation operator[](int way) const {
     const auto step = [way](int first) { return way == first ? -1 : way == first + 1 ? 1 : 0; };

@@ -17,6 +17,7 @@ using tracker::at_a_time;
 using tracker::Pupil;
 using tracker::Search;
 using tracker::Target;
+using tracker::Ways;
 
 namespace {
 
@@ -124,7 +125,8 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   auto asked = impl_->searches_of(targets);
   if (!asked.ok()) return asked.status();
   const std::vector<Search>& searches = asked.value();
-  const std::size_t most = tracker::Ways::most * std::min(targets.size(), at_a_time);
+  const std::size_t most =
+      Ways::first_of(impl_->settings.turns).count * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
   if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
   const auto look = [&](std::span<const Search> asked) -> Result<std::vector<FilterDetection>> {

@@ -35,7 +35,7 @@ struct Target {
 
   /// \param turns  whether its angle may change
   Target(const Box& box, int number, bool turns)
-      : initial_box{box.width, box.height, 0}, filter(number), ways(turns ? Ways::all() : Ways()) {
+      : initial_box{box.width, box.height, 0}, filter(number), ways(Ways::first_of(turns)) {
     initial_box.side = std::max(window_share * std::sqrt(box.width * box.height),
                                 least_share * std::max(box.width, box.height));
   }
