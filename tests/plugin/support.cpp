@@ -96,11 +96,32 @@ void share_context_of(GstElement* element) {
   gst_query_unref(query);
 }
 
+namespace {
+
+/// Starts an element that a harness would only say of that it does not start.
+void start(GstElement* element, const std::string& launch) {
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  if (gst_element_set_state(element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE) {
+    GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    GError* error = nullptr;
+    gchar* debug = nullptr;
+    if (message) gst_message_parse_error(message, &error, &debug);
+    fail_unless(false, "%s does not start: %s (%s)", launch.c_str(), error ? error->message : "",
+                debug ? debug : "");
+  }
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+}
+
+}  // namespace
+
 GstHarness* harness_of(const std::string& launch) {
   GError* error = nullptr;
   GstElement* bin = gst_parse_bin_from_description(launch.c_str(), TRUE, &error);
   fail_unless(bin && !error, "cannot make %s: %s", launch.c_str(), error ? error->message : "");
   if (shared_context) gst_element_set_context(bin, shared_context);
+  start(bin, launch);
   GstHarness* harness = gst_harness_new_with_element(bin, "sink", "src");
   gst_object_unref(bin);
   return harness;
