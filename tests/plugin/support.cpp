@@ -86,6 +86,29 @@ namespace {
 
 GstContext* shared_context = nullptr;
 
+/// What an error or a warning says. Takes the message.
+GError* error_in(GstMessage* message) {
+  fail_unless(message != nullptr, "there is no such message");
+  GError* error = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, nullptr);
+  else
+    gst_message_parse_warning(message, &error, nullptr);
+  gst_message_unref(message);
+  return error;
+}
+
+/// Starts an element that a harness would only say of that it does not start.
+void start(GstElement* element, const std::string& launch) {
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  if (gst_element_set_state(element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE)
+    fail_unless(false, "%s does not start: %s", launch.c_str(),
+                error_in(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR))->message);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+}
+
 }  // namespace
 
 void share_context_of(GstElement* element) {
@@ -95,26 +118,6 @@ void share_context_of(GstElement* element) {
   gst_context_replace(&shared_context, context);
   gst_query_unref(query);
 }
-
-namespace {
-
-/// Starts an element that a harness would only say of that it does not start.
-void start(GstElement* element, const std::string& launch) {
-  GstBus* bus = gst_bus_new();
-  gst_element_set_bus(element, bus);
-  if (gst_element_set_state(element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE) {
-    GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-    GError* error = nullptr;
-    gchar* debug = nullptr;
-    if (message) gst_message_parse_error(message, &error, &debug);
-    fail_unless(false, "%s does not start: %s (%s)", launch.c_str(), error ? error->message : "",
-                debug ? debug : "");
-  }
-  gst_element_set_bus(element, nullptr);
-  gst_object_unref(bus);
-}
-
-}  // namespace
 
 GstHarness* harness_of(const std::string& launch) {
   GError* error = nullptr;
@@ -201,18 +204,12 @@ guint64 stat_of(GstElement* element, const char* field) {
 }
 
 std::string text_of(GstMessage* message, GQuark domain, int code) {
-  fail_unless(message != nullptr, "there is no such message");
-  GError* error = nullptr;
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error(message, &error, nullptr);
-  else
-    gst_message_parse_warning(message, &error, nullptr);
+  GError* error = error_in(message);
   fail_unless(g_error_matches(error, domain, code), "%s %d, not %s %d: %s",
               g_quark_to_string(error->domain), error->code, g_quark_to_string(domain), code,
               error->message);
   const std::string text = error->message;
   g_error_free(error);
-  gst_message_unref(message);
   return text;
 }
 

@@ -42,10 +42,9 @@ __device__ inline std::uint32_t halves_of(float first, float second) {
 }
 
 /// c += a b (mma.m16n8k16; before compute capability 8.0 two m16n8k8) in float32, whose sums tensor
-/// cores truncate: exact while c is a whole number below 2^24. a, 16x16: lane l holds halves 2 (l %
-/// 4) and the next of rows l / 4 and l / 4
-/// + 8, then those 8 further. b, 16x8: the halves of the same numbers of column l / 4. c as in
-/// multiply_add().
+/// cores truncate: exact while c is a whole number below 2^24. a, 16x16: lane l holds halves
+/// 2 (l % 4) and the next of rows l / 4 and l / 4 + 8, then those 8 further. b, 16x8: the halves of
+/// the same numbers of column l / 4. c as in multiply_add().
 __device__ inline void multiply_add_halves(float (&c)[4], const std::uint32_t (&a)[4],
                                            const std::uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800

@@ -111,8 +111,8 @@ XCORR_HD std::uint8_t cropped(const stage::Crop::Problem& p, const std::uint8_t*
   const auto first_x = static_cast<std::int32_t>(x & 0xffff),
              first_y = static_cast<std::int32_t>(y & 0xffff);
   // So far in either direction: the image's columns are at right angles to its rows.
-  const auto size = [](std::int32_t step) { return step < 0 ? -step : step; };
-  const int reach = ((from.samples - 1) * (size(from.x_by_column) + size(from.x_by_row)) >> 16) + 2;
+  const int reach =
+      ((from.samples - 1) * (std::abs(from.x_by_column) + std::abs(from.x_by_row)) >> 16) + 2;
   std::uint32_t sum;
   if (left >= reach && left + reach < p.part.width && top >= reach && top + reach < p.part.height) {
     const std::uint8_t* const first = pixels + top * p.pitch + std::int64_t{left} * bytes;
