@@ -187,10 +187,13 @@ Status upload(Backend backend, Block& block, const void* from, std::size_t bytes
                                stream);
 }
 
-SideStream::~SideStream() {
-  if (!runtime_) return;
-  runtime_->destroy_event(event_);
-  runtime_->destroy_stream(stream_);
+Result<Event> Event::make(Backend backend) {
+  Event made;
+  const Runtime& runtime = xcorr::runtime(backend);
+  const auto event = runtime.create_event();
+  if (!event.ok()) return event.status();
+  std::tie(made.runtime_, made.event_) = std::pair(&runtime, event.value());
+  return made;
 }
 
 Result<SideStream> SideStream::make(Backend backend) {
@@ -200,9 +203,9 @@ Result<SideStream> SideStream::make(Backend backend) {
   if (!stream.ok()) return stream.status();
   side.runtime_ = &runtime;
   side.stream_ = stream.value();
-  auto event = runtime.create_event();
+  auto event = Event::make(backend);
   if (!event.ok()) return event.status();
-  side.event_ = event.value();
+  side.event_ = std::move(event.value());
   return side;
 }
 

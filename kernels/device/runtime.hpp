@@ -106,6 +106,34 @@ class Block {
 /// Makes the block at least that large and enqueues filling it.
 Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
 
+/// That a stream has done what was enqueued on it up to some moment.
+class Event {
+ public:
+  Event() = default;
+  Event(Event&& other) noexcept { *this = std::move(other); }
+  Event& operator=(Event&& other) noexcept {
+    std::swap(runtime_, other.runtime_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~Event() {
+    if (runtime_) runtime_->destroy_event(event_);
+  }
+
+  static Result<Event> make(Backend backend);
+
+  explicit operator bool() const { return runtime_; }
+  Status record(Stream stream) { return runtime_->record(event_, stream); }
+  /// Returns when it has happened, or at once if it was never recorded.
+  Status wait() const { return runtime_->wait_for(event_); }
+  /// `second` continues only when `first` has done what is enqueued on it so far.
+  Status order(Stream first, Stream second) { return runtime_->order(first, second, event_); }
+
+ private:
+  const Runtime* runtime_ = nullptr;
+  void* event_ = nullptr;
+};
+
 /// A second stream, for work that may run beside that of a first one.
 class SideStream {
  public:
@@ -117,20 +145,22 @@ class SideStream {
     std::swap(event_, other.event_);
     return *this;
   }
-  ~SideStream();
+  ~SideStream() {
+    if (runtime_) runtime_->destroy_stream(stream_);
+  }
 
   static Result<SideStream> make(Backend backend);
 
   Stream stream() const { return stream_; }
   /// Work enqueued on the side stream later runs after what `main` has so far.
-  Status fork(Stream main) { return runtime_->order(main, stream_, event_); }
+  Status fork(Stream main) { return event_.order(main, stream_); }
   /// Work enqueued on `main` later runs after what the side stream has so far.
-  Status join(Stream main) { return runtime_->order(stream_, main, event_); }
+  Status join(Stream main) { return event_.order(stream_, main); }
 
  private:
   const Runtime* runtime_ = nullptr;
   Stream stream_;
-  void* event_ = nullptr;
+  Event event_;
 };
 
 /// Work that is enqueued often with the same arguments, in the same memory: recorded once, it takes

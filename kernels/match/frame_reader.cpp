@@ -34,11 +34,13 @@ Status FrameReader::provide(Block& block, std::int64_t pitch) const {
   return block.provide(device_.backend, static_cast<std::size_t>(pitch * most_.height));
 }
 
+/// \param offset  in the block, bytes
 Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream,
-                                 Block& to) {
+                                 Block& to, std::int64_t offset) {
   const std::int64_t pitch = pitch_of(element_bytes);
   if (Status s = provide(to, pitch); !s.ok()) return s;
-  const Copy copy{to.data(),
+  std::uint8_t* const first = to.as<std::uint8_t>() + offset;
+  const Copy copy{first,
                   pitch,
                   rows.data,
                   rows.pitch,
@@ -51,7 +53,7 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
   // No copy goes across memory that was pinned in parts, whose ends are pinned, too.
   if (!pinned || !device.copy(copy, Memory::host, Memory::device, stream).ok())
     if (Status s = staging_.upload(device_.backend, copy, stream); !s.ok()) return s;
-  return Rows{to.as<std::uint8_t>(), pitch};
+  return Rows{first, pitch};
 }
 
 /// Where kernels read it over the bus: for what they read once.
@@ -87,13 +89,15 @@ Result<Rows> FrameReader::fetch(Rows rows, Size size, std::int64_t element_bytes
   return upwards ? Rows{first + last * pitch, -pitch} : Rows{first, pitch};
 }
 
-Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream) {
+Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream,
+                                  std::int64_t offset) {
   const std::int64_t pitch = pitch_of(1);
   if (Status s = provide(luma_, pitch); !s.ok()) return s;
+  std::uint8_t* const luma = luma_.as<std::uint8_t>() + offset;
   const stage::Luma::Problem problem{size, {{pixels, rows.pitch}}, pitch};
-  const stage::Luma::Buffers buffers{{nullptr, stream}, rows.data, luma_.as<std::uint8_t>()};
+  const stage::Luma::Buffers buffers{{nullptr, stream}, rows.data, luma};
   if (Status s = luma_of_pixels_->launch(problem, device_, buffers, nullptr); !s.ok()) return s;
-  return Rows{luma_.as<std::uint8_t>(), pitch};
+  return Rows{luma, pitch};
 }
 
 namespace {
@@ -114,6 +118,11 @@ Rect pixels_of(const ColorPlane& plane, const Rect& part) {
   return {x, y, width, height};
 }
 
+/// Of a whole plane, where a part of it lies like that.
+Rows whole(const Rows& rows, const Rect& part, std::int64_t step) {
+  return {rows.data - part.y * rows.pitch - part.x * step, rows.pitch};
+}
+
 /// From one plane to the next, where kernels may read them like that; else nothing.
 std::optional<std::int64_t> distance_of(const ColorPlane (&planes)[color_planes]) {
   const auto at = [&](int i) { return static_cast<const std::uint8_t*>(planes[i].data); };
@@ -129,16 +138,19 @@ std::optional<std::int64_t> distance_of(const ColorPlane (&planes)[color_planes]
 
 }  // namespace
 
-/// The pixels of a plane in the part, where the device reads them.
+/// The pixels of a plane in the part, where the device reads them. \param in_place  whether they
+/// are copied to where they lie in the whole plane
 Result<Rows> FrameReader::bring(const MatrixView& frame, const ColorPlane& plane, const Rect& part,
-                                Stream stream, Block& to) {
+                                Stream stream, Block& to, bool in_place) {
   const auto element = static_cast<std::ptrdiff_t>(size_of(frame.type)) * plane.step;
   const Rect pixels = pixels_of(plane, part);
   const Rows rows{
       static_cast<const std::uint8_t*>(plane.data) + pixels.y * plane.pitch + pixels.x * element,
       plane.pitch};
   if (device_.backend == Backend::cpu) return rows;
-  if (frame.memory == Memory::host) return upload(rows, pixels.size(), element, stream, to);
+  if (frame.memory == Memory::host)
+    return upload(rows, pixels.size(), element, stream, to,
+                  in_place ? pixels.y * pitch_of(element) + pixels.x * element : 0);
   if (!runtime(device_.backend).is_here(frame.data))
     return fetch(rows, pixels.size(), element, stream, to);
   return rows;
@@ -147,7 +159,7 @@ Result<Rows> FrameReader::bring(const MatrixView& frame, const ColorPlane& plane
 /// The same of several planes; what is of the same pixels as the plane before comes once.
 Result<PlaneRows> FrameReader::bring_all(const MatrixView& frame,
                                          std::span<const ColorPlane> planes, const Rect& part,
-                                         Stream stream) {
+                                         Stream stream, bool in_place) {
   PlaneRows rows;
   for (std::size_t i = 0; i < planes.size(); ++i) {
     if (i > 0 && share_pixels(planes[i], planes[i - 1])) {
@@ -155,7 +167,7 @@ Result<PlaneRows> FrameReader::bring_all(const MatrixView& frame,
       continue;
     }
     const auto brought =
-        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1]);
+        bring(frame, planes[i], part, stream, i == 0 ? upload_ : more_uploads_[i - 1], in_place);
     if (!brought.ok()) return brought.status();
     rows[i] = brought.value();
   }
@@ -196,7 +208,7 @@ Result<Rows> FrameReader::read_planes(const MatrixView& frame, const Rect& part,
   if (Status s = luma_.provide(device_.backend, static_cast<std::size_t>(planes_ * plane)); !s.ok())
     return s;
   const Rows to{luma_.as<std::uint8_t>(), pitch, plane};
-  const auto brought = bring_all(frame, std::span(planes).first(planes_), part, stream);
+  const auto brought = bring_all(frame, std::span(planes).first(planes_), part, stream, false);
   if (!brought.ok()) return brought.status();
   const auto& rows = brought.value();
   if (frame.type == ElementType::u8) {
@@ -221,14 +233,20 @@ Result<RowsWithColors> FrameReader::read_with_colors(const MatrixView& frame,
                                                      std::span<const ColorPlane> planes,
                                                      const PixelLayout& luma, const Rect& part,
                                                      Stream stream) {
-  const auto brought = bring_all(frame, planes, part, stream);
+  const auto brought = bring_all(frame, planes, part, stream, true);
   if (!brought.ok()) return brought.status();
   RowsWithColors read{{}, brought.value()};
   read.luma = read.planes[0];
-  if (luma == PixelLayout() && read.luma.pitch > 0) return read;
-  const auto converted = convert(read.luma, part.size(), luma, stream);
-  if (!converted.ok()) return converted.status();
-  read.luma = converted.value();
+  if (luma != PixelLayout() || read.luma.pitch < 0) {
+    const auto converted =
+        convert(read.luma, part.size(), luma, stream, part.y * pitch_of(1) + part.x);
+    if (!converted.ok()) return converted.status();
+    read.luma = whole(converted.value(), part, 1);
+  } else {
+    read.luma = whole(read.luma, part, 1);
+  }
+  for (std::size_t i = 0; i < planes.size(); ++i)
+    read.planes[i] = whole(read.planes[i], pixels_of(planes[i], part), planes[i].step);
   return read;
 }
 

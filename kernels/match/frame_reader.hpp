@@ -32,7 +32,7 @@ struct Rows {
 /// Those of a frame's planes, as they lie.
 using PlaneRows = std::array<Rows, color_planes>;
 
-/// A part of a frame.
+/// A frame, of which a part is there.
 struct RowsWithColors {
   Rows luma;
   PlaneRows planes;
@@ -56,8 +56,10 @@ class FrameReader {
   /// they can be copied to a device as they are, they go to `to`, if given.
   Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream, Block* to = nullptr);
 
-  /// The same of a frame of u8 for what reads its colours in place: nothing is gathered. \param
-  /// planes  of the frame, one or color_planes \param luma  of the first plane's pixels
+  /// The same of a frame of u8 for what reads its colours in place: nothing is gathered. The rows
+  /// are those of the whole frame, of which the part is there; frames that are copied are at the
+  /// same address each time. \param planes  of the frame, one or color_planes \param luma  of the
+  /// first plane's pixels \param part  from a column on that is a multiple of pitch_alignment
   Result<RowsWithColors> read_with_colors(const MatrixView& frame,
                                           std::span<const ColorPlane> planes,
                                           const PixelLayout& luma, const Rect& part, Stream stream);
@@ -65,15 +67,17 @@ class FrameReader {
  private:
   std::int64_t pitch_of(std::int64_t element_bytes) const;
   Status provide(Block& block, std::int64_t pitch) const;
-  Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
+  Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to,
+                      std::int64_t offset = 0);
   Result<Rows> stage(Rows rows, Size size, std::int64_t element_bytes);
   Result<Rows> fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
-  Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
+  Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream,
+                       std::int64_t offset = 0);
   Result<Rows> read_planes(const MatrixView& frame, const Rect& part, Stream stream);
   Result<Rows> bring(const MatrixView& frame, const ColorPlane& plane, const Rect& part,
-                     Stream stream, Block& to);
+                     Stream stream, Block& to, bool in_place);
   Result<PlaneRows> bring_all(const MatrixView& frame, std::span<const ColorPlane> planes,
-                              const Rect& part, Stream stream);
+                              const Rect& part, Stream stream, bool in_place);
   Status gather(const PlaneRows& rows, const ColorPlane (&planes)[color_planes], const Rect& part,
                 Stream stream, const Rows& to);
 

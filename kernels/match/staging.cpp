@@ -51,12 +51,11 @@ void copy_by_threads(const Copy& copy) {
 
 Status Staging::provide(Backend backend, std::size_t bytes) {
   if (!sent_) {
-    runtime_ = &runtime(backend);
-    auto event = runtime_->create_event();
+    auto event = Event::make(backend);
     if (!event.ok()) return event.status();
-    sent_ = event.value();
+    sent_ = std::move(event.value());
   }
-  if (Status s = runtime_->wait_for(sent_); !s.ok()) return s;
+  if (Status s = sent_.wait(); !s.ok()) return s;
   return pinned_.provide(backend, bytes, Memory::host);
 }
 
@@ -76,11 +75,12 @@ Status Staging::upload(Backend backend, const Copy& copy, Stream stream) {
   for (std::size_t first = 0; first < copy.rows; first += band) {
     const std::size_t rows = std::min(band, copy.rows - first);
     copy_by_threads(rows_of(in, first, rows));
-    if (Status s = runtime_->copy(rows_of(up, first, rows), Memory::host, Memory::device, stream);
+    if (Status s =
+            runtime(backend).copy(rows_of(up, first, rows), Memory::host, Memory::device, stream);
         !s.ok())
       return s;
   }
-  return runtime_->record(sent_, stream);
+  return sent_.record(stream);
 }
 
 }  // namespace xcorr

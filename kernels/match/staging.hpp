@@ -11,18 +11,6 @@ namespace xcorr {
 
 class Staging {
  public:
-  Staging() = default;
-  Staging(Staging&& other) noexcept { *this = std::move(other); }
-  Staging& operator=(Staging&& other) noexcept {
-    std::swap(runtime_, other.runtime_);
-    std::swap(pinned_, other.pinned_);
-    std::swap(sent_, other.sent_);
-    return *this;
-  }
-  ~Staging() {
-    if (sent_) runtime_->destroy_event(sent_);
-  }
-
   /// Enqueues a copy from ordinary host memory, which has been read when it returns. Allocates on
   /// the first call and for larger copies.
   Status upload(Backend backend, const Copy& copy, Stream stream);
@@ -30,14 +18,13 @@ class Staging {
   /// The same, but only to memory that a device reads, which stays until the next call.
   Result<const void*> stage(Backend backend, const Copy& copy);
   /// What reads that, if there is anything, has been enqueued on the stream.
-  Status note_read(Stream stream) { return runtime_ ? runtime_->record(sent_, stream) : Status(); }
+  Status note_read(Stream stream) { return sent_ ? sent_.record(stream) : Status(); }
 
  private:
   Status provide(Backend backend, std::size_t bytes);
 
-  const Runtime* runtime_ = nullptr;
   Block pinned_;
-  void* sent_ = nullptr;  ///< an event: `pinned_` is no longer read
+  Event sent_;  ///< `pinned_` is no longer read
 };
 
 }  // namespace xcorr

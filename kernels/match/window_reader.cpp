@@ -38,28 +38,6 @@ bool are_shared(const std::vector<WindowPlane>& planes, std::size_t i) {
 
 }  // namespace
 
-WindowReader& WindowReader::operator=(WindowReader&& other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(runtime_, other.runtime_);
-  std::swap(luma_of_pixels_, other.luma_of_pixels_);
-  std::swap(window_, other.window_);
-  std::swap(most_, other.most_);
-  std::swap(planes_, other.planes_);
-  std::swap(corners_, other.corners_);
-  std::swap(luma_, other.luma_);
-  std::swap(packed_, other.packed_);
-  std::swap(uploaded_, other.uploaded_);
-  std::swap(fetched_, other.fetched_);
-  std::swap(stacked_, other.stacked_);
-  std::swap(stacked_bytes_, other.stacked_bytes_);
-  std::swap(read_, other.read_);
-  return *this;
-}
-
-WindowReader::~WindowReader() {
-  if (read_) runtime_->destroy_event(read_);
-}
-
 Result<WindowReader> WindowReader::make(const Device& device, Size window, int most, int planes) {
   WindowReader reader;
   reader.device_ = device;
@@ -71,9 +49,9 @@ Result<WindowReader> WindowReader::make(const Device& device, Size window, int m
       select_variant<stage::Luma>({.size = window, .parts = most, .image = window}, device);
   if (!variant.ok()) return variant.status();
   reader.luma_of_pixels_ = variant.value();
-  const auto event = reader.runtime_->create_event();
+  auto event = Event::make(device.backend);
   if (!event.ok()) return event.status();
-  reader.read_ = event.value();
+  reader.read_ = std::move(event.value());
   if (Status s =
           reader.corners_.provide(device.backend, planes * most * sizeof(PartCorner), Memory::host);
       !s.ok())
@@ -160,7 +138,7 @@ Status WindowReader::copy_windows(const std::vector<WindowPlane>& from, const Pa
 }
 
 Status WindowReader::pack(const MatrixView& frame, std::span<const PartCorner> corners) {
-  if (Status s = runtime_->wait_for(read_); !s.ok()) return s;
+  if (Status s = read_.wait(); !s.ok()) return s;
   const std::vector<WindowPlane> planes = planes_of(frame);
   if (Status s = provide_stacks(planes, corners, packed_, Memory::host); !s.ok()) return s;
   if (stacked_bytes_ > most_over_bus)
@@ -242,7 +220,7 @@ Result<Rows> WindowReader::read(const MatrixView& frame, std::span<const PartCor
     if (Status s = pack(frame, corners); !s.ok()) return s;
     return read_packed(corners.size(), stream);
   }
-  if (Status s = runtime_->wait_for(read_); !s.ok()) return s;
+  if (Status s = read_.wait(); !s.ok()) return s;
   const std::vector<WindowPlane> planes = planes_of(frame);
   if (runtime_->is_here(frame.data)) {
     std::ranges::copy(corners, corners_.as<PartCorner>());

@@ -30,11 +30,6 @@ struct WindowPlane {
 
 class WindowReader {
  public:
-  WindowReader() = default;
-  WindowReader(WindowReader&& other) noexcept { *this = std::move(other); }
-  WindowReader& operator=(WindowReader&& other) noexcept;
-  ~WindowReader();
-
   /// For windows of that size, u8, and up to that many; of several planes those of colour are read.
   static Result<WindowReader> make(const Device& device, Size window, int most, int planes = 1);
 
@@ -50,7 +45,7 @@ class WindowReader {
   const std::vector<WindowPlane>& packed() const { return stacked_; }
 
   /// What reads has been enqueued on that stream.
-  Status note_read(Stream stream) { return runtime_->record(read_, stream); }
+  Status note_read(Stream stream) { return read_.record(stream); }
 
  private:
   std::vector<WindowPlane> planes_of(const MatrixView& frame) const;
@@ -75,7 +70,7 @@ class WindowReader {
   Block fetched_;         ///< of frames on another device: the same
   std::vector<WindowPlane> stacked_;  ///< in one of them
   std::size_t stacked_bytes_ = 0;
-  void* read_ = nullptr;  ///< an event: the device has read `corners_` and `packed_`
+  Event read_;  ///< of `corners_` and `packed_`
 };
 
 }  // namespace xcorr

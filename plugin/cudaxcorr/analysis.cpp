@@ -85,26 +85,35 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
       element.analyser->begin(*frame.mapped, memory, element.number,
                               detections ? detections_of(buffer) : std::vector<DetectedBox>());
   frame.processing_ns = gst_util_get_timestamp() - begin;
-  if (status.ok())
+  if (status.ok()) {
+    frame.pending = true;
     respond(self, frame, memory);
-  else
+  } else {
     frame.mapped.reset();
+  }
   return status;
 }
 
 xcorr::Status finish(GstCudaXCorr* self, FrameInFlight& frame) {
-  if (!frame.mapped) return {};
+  if (!frame.pending) return {};
   Analyser& analyser = *self->element->analyser;
   const GstClockTime begin = gst_util_get_timestamp();
   if (auto status = analyser.finish(frame.targets); !status.ok()) return status;
   frame.events = analyser.take_events();
   frame.labels = analyser.labels();
   post_warnings(self);
-  frame.mapped.reset();
+  frame.pending = false;
   frame.processing_ns += gst_util_get_timestamp() - begin;
   frame.backend = analyser.device().backend;
   frame.kernel = analyser.kernel();
   return {};
+}
+
+xcorr::Status release(GstCudaXCorr* self, FrameInFlight& frame) {
+  if (!frame.mapped) return {};
+  auto status = self->element->analyser->release();
+  frame.mapped.reset();
+  return status;
 }
 
 xcorr::Status settle(GstCudaXCorr* self) {

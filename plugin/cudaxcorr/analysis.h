@@ -15,7 +15,10 @@ xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame);
 /// Waits for it, if it is pending. If that fails it stays so.
 xcorr::Status finish(GstCudaXCorr* self, FrameInFlight& frame);
 
-/// Waits for that of all frames in flight.
+/// Waits until nothing reads a finished frame any more.
+xcorr::Status release(GstCudaXCorr* self, FrameInFlight& frame);
+
+/// Waits for the analysis of all frames in flight.
 xcorr::Status settle(GstCudaXCorr* self);
 
 }  // namespace cudaxcorr

@@ -23,8 +23,8 @@ xcorr::Status fall_back(GstCudaXCorr* self, const Settings& settings,
   if (!fall_back_to_cpu(self, settings, failure)) return failure;
   std::vector<FrameInFlight*> pending;
   for (FrameInFlight& frame : self->element->frames)
-    if (frame.mapped) pending.push_back(&frame);
-  for (FrameInFlight* frame : pending) frame->mapped.reset();  // the new analyser has none of them
+    if (frame.pending) pending.push_back(&frame);
+  for (FrameInFlight* frame : pending) frame->forget();  // the new analyser has none of them
   for (FrameInFlight* frame : pending)
     if (auto status = analyse(self, *frame); !status.ok()) return status;
   return {};
@@ -40,8 +40,8 @@ bool try_gpu(GstCudaXCorr* self, FrameInFlight& frame) {
     return true;
   }
   GST_INFO_OBJECT(self, "the GPU still fails: %s", status.message().c_str());
-  frame.mapped.reset();  // where finishing has failed
   exchange(self, std::move(cpu));
+  frame.forget();      // where finishing has failed
   return status.ok();  // it was a frame that passes unanalysed, which tells nothing of the GPU
 }
 

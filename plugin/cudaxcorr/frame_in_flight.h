@@ -41,13 +41,19 @@ struct FrameInFlight {
   const std::shared_ptr<const TemplateSet>& template_set() const {
     return labels ? labels : requested.template_set;
   }
+  /// That it was begun to be analysed, by an analyser that is gone.
+  void forget() {
+    pending = false;
+    mapped.reset();
+  }
 
   Snapshot requested;                         ///< without a task the frame passes unchanged
   std::shared_ptr<const TemplateSet> labels;  ///< of what a detector has found, or null
   BufferPointer buffer{nullptr, gst_buffer_unref};
   bool due = false;                     ///< to be analysed
   bool in_gpu_memory = false;           ///< and read there, not downloaded
-  std::unique_ptr<MappedFrame> mapped;  ///< while its analysis is pending
+  bool pending = false;                 ///< its analysis is
+  std::unique_ptr<MappedFrame> mapped;  ///< while it may still be read
   std::uint64_t processing_ns = 0;
   xcorr::Backend backend = xcorr::Backend::cpu;  ///< where it was analysed last, or the one before
   std::string kernel;

@@ -108,7 +108,11 @@ GstFlowReturn finish_oldest(GstCudaXCorr* self, GstBuffer** out) {
   Element& element = *self->element;
   FrameInFlight& oldest = element.frames.front();
   auto status = finish(self, oldest);
-  if (!status.ok()) status = fall_back(self, oldest.requested.settings, status);
+  if (status.ok()) status = release(self, oldest);
+  if (!status.ok()) {
+    status = fall_back(self, oldest.requested.settings, status);
+    if (status.ok()) status = release(self, oldest);
+  }
   FrameInFlight frame = std::move(oldest);
   element.frames.pop_front();
   if (!status.ok()) return fail(self, status);
@@ -132,8 +136,10 @@ void drain(GstCudaXCorr* self) {
 
 void discard(GstCudaXCorr* self) {
   Element& element = *self->element;
-  if (const auto status = settle(self); !status.ok())
-    GST_WARNING_OBJECT(self, "%s", status.message().c_str());
+  auto status = settle(self);
+  for (FrameInFlight& frame : element.frames)
+    if (auto released = release(self, frame); status.ok()) status = std::move(released);
+  if (!status.ok()) GST_WARNING_OBJECT(self, "%s", status.message().c_str());
   {
     const ObjectLock lock(self);
     for (const FrameInFlight& frame : element.frames) count(frame.events, element.report);

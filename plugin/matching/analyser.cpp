@@ -204,14 +204,11 @@ xcorr::MatrixView Analyser::view_of(const MappedFrame& frame, xcorr::Memory memo
 }
 
 xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,
-                              std::vector<DetectedBox> detected) {
+                              const std::vector<DetectedBox>& detected) {
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   const xcorr::MatrixView view = view_of(frame, memory);
-  if (follows_detections()) {
-    detected_frame_ = {view, number, std::move(detected)};
-    return {};
-  }
+  if (follows_detections()) return parts_->detections.begin(view, number, detected);
   return follows() ? parts_->tracks.begin(parts_->search, view, number)
                    : parts_->search.begin(view);
 }
@@ -222,8 +219,7 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   if (!current.status().ok()) return current.status();
   if (follows_detections()) {
     warn_of_filters(parts_->detections);
-    const auto& [view, number, detected] = detected_frame_;
-    return parts_->detections.follow(view, number, detected, targets);
+    return parts_->detections.finish(targets);
   }
   if (follows()) {
     warn_of_filters(parts_->tracks);
@@ -237,6 +233,12 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
          peak.confidence < 0 ? std::clamp(peak.similarity, 0.0, 1.0) : peak.confidence});
   kernel_ = parts_->search.kernel();
   return {};
+}
+
+xcorr::Status Analyser::release() {
+  const CurrentContext current(device(), context_);
+  if (!current.status().ok()) return current.status();
+  return follows_detections() ? parts_->detections.release() : parts_->tracks.release();
 }
 
 std::vector<xcorr::TargetEvent> Analyser::take_events() {

@@ -76,16 +76,18 @@ class Analyser {
     parts_->detections.interrupt();
   }
 
-  /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
+  /// Starts searching a frame that is mapped in that memory and stays so until it is released.
   /// Fewer than analysed_at_once() may be in flight before. Frame numbers grow, by one if no frame
   /// is left out. `detected`: in this frame, by a detector, if these are followed.
   xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number,
-                      std::vector<DetectedBox> detected);
+                      const std::vector<DetectedBox>& detected);
   /// What has become of targets since the last call.
   std::vector<xcorr::TargetEvent> take_events();
 
   /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<xcorr::Target>& targets);
+  /// Waits until finished frames are no longer read.
+  xcorr::Status release();
   /// What the indices of detected targets are of; null where templates are searched for.
   std::shared_ptr<const TemplateSet> labels() const {
     return follows_detections() ? parts_->detections.labels() : nullptr;
@@ -104,13 +106,6 @@ class Analyser {
     DetectionSession detections;
     LoadedTemplates templates{};
   };
-  /// Of which detections are followed.
-  struct DetectedFrame {
-    xcorr::MatrixView view;
-    std::uint64_t number;
-    std::vector<DetectedBox> detected;
-  };
-
   Analyser(Devices devices, const PipelineContext& context, FrameSearch search);
   Task possible(Task task) const;
   bool shall_be_live(const Task& task) const;
@@ -134,7 +129,6 @@ class Analyser {
   bool loaded_ = false;               ///< all parts have the templates
   std::optional<Task> asked_, task_;  ///< the latter is what of it can be done
   bool ready_ = false;                ///< for asked_ in this format
-  DetectedFrame detected_frame_;      ///< in flight
   std::string kernel_;
   std::vector<std::string> warnings_, told_;
   std::string told_tuning_;

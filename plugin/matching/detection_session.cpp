@@ -62,16 +62,22 @@ std::vector<xcorr::Peak> DetectionSession::peaks_of(xcorr::Size frame,
   return peaks;
 }
 
-xcorr::Status DetectionSession::follow(const xcorr::MatrixView& frame, std::uint64_t number,
-                                       const std::vector<DetectedBox>& detected,
-                                       std::vector<xcorr::Target>& targets) {
-  const std::vector<xcorr::Peak> peaks = peaks_of(frame.size, detected);
-  const auto places = follower_.places_for_filters(number, peaks);
+xcorr::Status DetectionSession::begin(const xcorr::MatrixView& frame, std::uint64_t number,
+                                      const std::vector<DetectedBox>& detected) {
+  number_ = number;
+  frame_ = frame;
+  peaks_ = peaks_of(frame.size, detected);
+  places_ = follower_.places_for_filters(number, peaks_);
+  return filters_->enqueue(frame, places_);
+}
+
+xcorr::Status DetectionSession::finish(std::vector<xcorr::Target>& targets) {
   std::vector<xcorr::FilterDetection> found;
-  if (auto status = filters_->locate(frame, places, found); !status.ok()) return status;
+  if (auto status = filters_->collect(found); !status.ok()) return status;
   xcorr::Follower before = follower_;
-  follower_.update(number, peaks, places, found);
-  if (auto status = filters_->train(frame, follower_.training_samples()); !status.ok()) {
+  follower_.update(number_, peaks_, places_, found);
+  if (auto status = filters_->enqueue_training(frame_, follower_.training_samples());
+      !status.ok()) {
     follower_ = std::move(before);
     return status;
   }

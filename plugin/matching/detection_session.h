@@ -40,10 +40,12 @@ class DetectionSession {
   xcorr::Status configure(xcorr::Size frame, const SearchSettings& asked);
 
   /// Takes a frame of u8 and what was detected in it; nothing: the detector did not run. Boxes that
-  /// no filter can have are left out. After an error targets are as before.
-  xcorr::Status follow(const xcorr::MatrixView& frame, std::uint64_t number,
-                       const std::vector<DetectedBox>& detected,
-                       std::vector<xcorr::Target>& targets);
+  /// no filter can have are left out. The frame is needed until release() after finish().
+  xcorr::Status begin(const xcorr::MatrixView& frame, std::uint64_t number,
+                      const std::vector<DetectedBox>& detected);
+  /// Waits for the targets in it. After an error targets are as before.
+  xcorr::Status finish(std::vector<xcorr::Target>& targets);
+  xcorr::Status release() { return filters_ ? filters_->wait() : xcorr::Status(); }
 
   /// The labels so far, as a template set has them: the indices of targets are its.
   const std::shared_ptr<const TemplateSet>& labels() const { return labels_; }
@@ -65,6 +67,10 @@ class DetectionSession {
   std::optional<xcorr::Tracker> filters_;
   xcorr::Follower follower_;
   std::shared_ptr<const TemplateSet> labels_ = std::make_shared<TemplateSet>();
+  std::uint64_t number_ = 0;  ///< of the frame in flight
+  xcorr::MatrixView frame_;   ///< that frame
+  std::vector<xcorr::Peak> peaks_;
+  std::vector<xcorr::TargetBox> places_;
 };
 
 }  // namespace cudaxcorr

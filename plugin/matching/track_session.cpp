@@ -75,9 +75,25 @@ xcorr::Status TrackSession::begin(FrameSearch& search, const xcorr::MatrixView& 
                                   std::uint64_t number) {
   number_ = number;
   frame_ = frame;
-  if (follower_.whole_frame_due())
+  places_.reset();
+  const bool whole = follower_.whole_frame_due();
+  if (whole)
     if (auto status = search.begin(frame); !status.ok()) return status;
-  return windows_.enqueue(frame, follower_.expectations(number));
+  if (auto status = windows_.enqueue(frame, follower_.expectations(number)); !status.ok())
+    return status;
+  if (!asked_.tracking.by_filter() || whole || !follower_.sought().empty()) return {};
+  places_ = follower_.places_for_filters(number, {});
+  return filters_->enqueue(frame, *places_);
+}
+
+/// Looks where targets may be by what has been found.
+xcorr::Status TrackSession::look(const std::vector<xcorr::Peak>& peaks) {
+  std::vector<xcorr::TargetBox> by_color;
+  if (const auto sought = follower_.sought(); !sought.empty())
+    if (auto status = filters_->seek_colors(frame_, sought, number_, by_color); !status.ok())
+      return status;
+  places_ = follower_.places_for_filters(number_, peaks, by_color);
+  return filters_->enqueue(frame_, *places_);
 }
 
 xcorr::Status TrackSession::finish(FrameSearch& search, std::vector<xcorr::Target>& targets,
@@ -89,17 +105,14 @@ xcorr::Status TrackSession::finish(FrameSearch& search, std::vector<xcorr::Targe
   if (auto status = windows_.collect(peaks); !status.ok()) return status;
 
   const bool by_filter = asked_.tracking.by_filter();
-  std::vector<xcorr::TargetBox> places;
   std::vector<xcorr::FilterDetection> filter_detections;
   if (by_filter) {
-    std::vector<xcorr::TargetBox> by_color;
-    if (const auto sought = follower_.sought(); !sought.empty())
-      if (auto status = filters_->seek_colors(frame_, sought, number_, by_color); !status.ok())
-        return status;
-    places = follower_.places_for_filters(number_, peaks, by_color);
-    if (auto status = filters_->locate(frame_, places, filter_detections); !status.ok())
-      return status;
+    if (!places_)
+      if (auto status = look(peaks); !status.ok()) return status;
+    if (auto status = filters_->collect(filter_detections); !status.ok()) return status;
   }
+  const auto places =
+      std::exchange(places_, std::nullopt).value_or(std::vector<xcorr::TargetBox>());
   const bool learns = by_filter || templates_.are_live();
   auto before = learns ? std::optional(follower_) : std::nullopt;
   follower_.update(number_, peaks, places, filter_detections);
@@ -178,7 +191,7 @@ xcorr::Status TrackSession::update_templates() {
 }
 
 xcorr::Status TrackSession::train_filters() {
-  auto status = filters_->train(frame_, follower_.training_samples());
+  auto status = filters_->enqueue_training(frame_, follower_.training_samples());
   // Else the frame is analysed again, with the targets that there were before.
   if (status.ok()) filters_->keep_only(follower_.ids());
   return status;

@@ -45,10 +45,12 @@ class TrackSession {
 
   /// Starts the searches; `search` is that of whole frames, used if that is due.
   xcorr::Status begin(FrameSearch& search, const xcorr::MatrixView& frame, std::uint64_t number);
-  /// Waits for them. The frame is no longer needed when this returns. After an error targets are
-  /// as before, so that the frame can be analysed again. `kernel` stays if nothing was searched.
+  /// Waits for them. After an error targets are as before, so that the frame can be analysed again.
+  /// `kernel` stays if nothing was searched.
   xcorr::Status finish(FrameSearch& search, std::vector<xcorr::Target>& targets,
                        std::string& kernel);
+  /// Waits until frames that are finished are no longer needed: filters may still learn from one.
+  xcorr::Status release() { return filters_ ? filters_->wait() : xcorr::Status(); }
 
   /// An estimate of how long the filters of a frame's targets take.
   double seconds() const;
@@ -61,6 +63,7 @@ class TrackSession {
 
  private:
   xcorr::Status provide_filters();
+  xcorr::Status look(const std::vector<xcorr::Peak>& peaks);
   xcorr::Status learn();
   xcorr::Result<std::optional<double>> similarity_of_image(xcorr::TemplatePlace& place,
                                                            xcorr::MatrixView& frame);
@@ -78,6 +81,8 @@ class TrackSession {
   SearchSettings asked_;
   std::uint64_t number_ = 0;  ///< of the frame in flight
   xcorr::MatrixView frame_;   ///< that frame
+  /// Where filters look for targets in it; nothing: that depends on what else is found.
+  std::optional<std::vector<xcorr::TargetBox>> places_;
 };
 
 }  // namespace cudaxcorr

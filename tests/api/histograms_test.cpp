@@ -21,7 +21,7 @@ using namespace xcorr::tracker;
 
 /// The bin of a picture's only pixel.
 int bin_of(Colors colors, std::uint8_t first, std::uint8_t second, std::uint8_t third) {
-  stage::ColorWindows one{1, 1, {0, 0, 1, 1}, {colors, {}}};
+  stage::ColorWindows one{1, 1, {1, 1}, {colors, {}}};
   return one.bin_at({&first, &second, &third}, {0, 0});
 }
 int bin_of_rgb(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
@@ -50,7 +50,7 @@ class HistogramModel {
     const std::uint8_t* planes[color_planes] = {};
     for (int i = 0; const ColorPlane& plane : frame.planes())
       planes[i++] = static_cast<const std::uint8_t*>(plane.data);
-    const typename Stage::Problem problem{1, 1, {0, 0, 200, 160}, frame.layout()};
+    const typename Stage::Problem problem{1, 1, {200, 160}, frame.layout()};
     const Variant<Stage>* variant = nullptr;
     ASSERT_TRUE(choose_into(variant, problem, device).ok());
     ASSERT_TRUE(

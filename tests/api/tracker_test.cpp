@@ -5,6 +5,7 @@
 // contract.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <utility>
@@ -141,6 +142,45 @@ TEST_P(TrackerTest, FollowsWhatMoves) {
     }
     train(frame, box);
   }
+}
+
+/// In two steps, and learning until the next look, it does what it does at once: for more targets
+/// than are looked for at a time, one of which is deleted meanwhile.
+TEST_P(TrackerTest, DoesTheSameInSteps) {
+  std::vector<TargetBox> targets;
+  Bytes frame = background(), dark = background(0.5);
+  for (int i = 0; i < 70; ++i) {
+    const Box box{4.0 + 31 * (i % 10), 4.0 + 33 * (i / 10), 22, 24};
+    for (Bytes* const drawn : {&frame, &dark}) draw(*drawn, box, 10 + i, drawn == &dark ? 0.5 : 1);
+    targets.push_back({static_cast<std::uint64_t>(i), box});
+  }
+  const auto is_kept = [](const TargetBox& target) { return target.target != 66; };
+  std::vector<TargetBox> kept;
+  std::vector<std::uint64_t> numbers;
+  std::ranges::copy_if(targets, std::back_inserter(kept), is_kept);
+  for (const TargetBox& target : kept) numbers.push_back(target.target);
+  std::vector<FilterDetection> at_once, in_steps, none;
+  Tracker other = std::move(Tracker::create(device_).value());
+  for (const Bytes* const seen : {&frame, &dark}) {
+    ASSERT_TRUE(other.train(seen->view(), targets).ok());
+    ASSERT_TRUE(tracker_->enqueue_training(seen->view(), targets).ok());
+  }
+  other.keep_only(numbers);
+  tracker_->keep_only(numbers);
+  ASSERT_TRUE(tracker_->wait().ok());
+  ASSERT_TRUE(other.locate(frame.view(), kept, at_once).ok());
+  ASSERT_TRUE(tracker_->enqueue(dark.view(), kept).ok());  // which nothing collects
+  ASSERT_TRUE(tracker_->enqueue(frame.view(), kept).ok());
+  ASSERT_TRUE(tracker_->collect(in_steps).ok());
+  ASSERT_EQ(in_steps.size(), kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_EQ(in_steps[i].box.x, at_once[i].box.x) << i;
+    EXPECT_EQ(in_steps[i].psr, at_once[i].psr) << i;
+    EXPECT_EQ(in_steps[i].first_response, at_once[i].first_response) << i;
+    EXPECT_EQ(in_steps[i].color_likeness, at_once[i].color_likeness) << i;
+  }
+  ASSERT_TRUE(tracker_->collect(none).ok());
+  EXPECT_TRUE(none.empty());
 }
 
 /// It is learnt nevertheless, and responded to; but it says that this is not what was shown first.

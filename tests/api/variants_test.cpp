@@ -25,7 +25,6 @@
 #include "stages/poses/pose_confirm.hpp"
 #include "stages/poses/pose_refine.hpp"
 #include "stages/poses/pyramid_down.hpp"
-#include "stages/tracker/crop.hpp"
 #include "stages/tracker/histograms.hpp"
 
 namespace {
@@ -140,13 +139,12 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Edges>({{64, 64}, {0, 0, 64, 64}, 64, 64, 4096}, tried);
   ask_for_more<stage::Luma>({{16, 16}, {{packed_rgb(4, 0, 1, 2), 64}}, 16}, tried);
-  ask_for_more<stage::FeatureMaps>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
-  ask_for_more<stage::Crop>({{64, 64}, {0, 0, 64, 64}, 64}, tried);
+  ask_for_more<stage::FeatureMaps>({{64, 64}, 64, {}, 1}, tried);
   ask_for_more<stage::FeatureFft>({}, tried);
   ask_for_more<stage::FilterUpdate>({}, tried);
   ask_for_more<stage::FilterResponse>({}, tried);
-  ask_for_more<stage::HistogramUpdate>({1, 1, {0, 0, 64, 64}}, tried);
-  ask_for_more<stage::HistogramPrior>({1, 1, {0, 0, 64, 64}}, tried);
+  ask_for_more<stage::HistogramUpdate>({1, 1, {64, 64}}, tried);
+  ask_for_more<stage::HistogramPrior>({1, 1, {64, 64}}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
   ask_for_more<stage::Filter>(

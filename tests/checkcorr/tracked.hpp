@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "posed.hpp"
-#include "stages/tracker/crop.hpp"
 #include "stages/tracker/histograms.hpp"
 
 namespace checkcorr {
@@ -25,18 +24,17 @@ inline bool is_tracked(const Case& c) {
 
 inline constexpr int tracked_windows = 4, tracked_filters = 3;
 
-/// The frame: of every third case two bytes are a pixel. Its colours are none, RGB, or luma and
-/// subsampled chroma of a part with odd corners.
+/// The frame: of every third case two bytes are a pixel, of every second one windows are turned.
+/// Its colours are none, RGB, or luma and subsampled chroma.
 inline xcorr::stage::FeatureMaps::Problem feature_maps_problem(const Scenario& scenario) {
   using namespace xcorr::tracker;
   Size frame = scenario.test.left;
   const bool packed = frame.width % 3 == 0 && frame.width >= 48;
   if (packed) frame.width /= 2;
   const std::int64_t pitch = scenario.problem.correlate.left_pitch;
-  const Rect whole{0, 0, frame.width, frame.height};
   xcorr::stage::FeatureMaps::Problem p{
-      frame,           whole, pitch, packed ? xcorr::packed_luma(2, 1) : xcorr::PixelLayout(),
-      tracked_windows, whole};
+      frame, pitch, packed ? xcorr::packed_luma(2, 1) : xcorr::PixelLayout(), tracked_windows};
+  p.turned = frame.height % 2 == 0;
   const auto kind = static_cast<Colors>(frame.height % 3);
   p.colors.colors = kind;
   p.colors.planes[0] = {pitch, packed ? 2 : 1, packed ? 1 : 0, 0, 0};
@@ -45,7 +43,6 @@ inline xcorr::stage::FeatureMaps::Problem feature_maps_problem(const Scenario& s
       p.colors.planes[i] = {3 * std::int64_t{frame.width} + 5, 3, 2 - i, 0, 0};
   } else if (kind == Colors::luma_chroma) {
     for (int i = 1; i < xcorr::color_planes; ++i) p.colors.planes[i] = {pitch, 2, i - 1, 1, 1};
-    p.color_part = {1, 1, frame.width - 2, frame.height - 2};
   }
   return p;
 }
@@ -72,11 +69,11 @@ inline std::vector<xcorr::tracker::Cropping> tracked_croppings(
 
 /// The planes of the frame's colours.
 inline void set_planes(Values& values, const xcorr::tracker::ColorLayout& colors,
-                       const xcorr::Rect& part) {
+                       xcorr::Size frame) {
   const auto& lefts = values["lefts"];
   for (int i = 0; i < xcorr::color_planes; ++i) {
     auto& plane = values["plane_" + std::to_string(i)];
-    plane.resize(static_cast<std::size_t>(colors.bytes_of(i, part)));
+    plane.resize(static_cast<std::size_t>(colors.bytes_of(i, frame)));
     for (std::size_t k = 0; k < plane.size(); ++k) plane[k] = lefts[(k + 37 * i) % lefts.size()];
   }
 }
@@ -90,7 +87,7 @@ inline xcorr::Status make_spectra(Scenario& scenario) {
                                              p.frame.width * p.layout.bytes);
   set(values, "looks", tracked_looks(p.frame));
   set(values, "croppings", tracked_croppings(tracked_looks(p.frame)));
-  set_planes(values, p.colors, p.color_part);
+  set_planes(values, p.colors, p.frame);
   if (auto s = scenario.make<xcorr::stage::FeatureMaps>(p); !s.ok()) return s;
   return scenario.make<xcorr::stage::FeatureFft>({tracked_windows});
 }
@@ -130,7 +127,7 @@ inline xcorr::Status make_filters(Scenario& scenario) {
 /// The frame's windows, each for a filter of its own.
 inline xcorr::stage::ColorWindows color_windows(const Scenario& scenario) {
   const auto p = feature_maps_problem(scenario);
-  return {tracked_windows, tracked_windows, p.color_part, p.colors};
+  return {tracked_windows, tracked_windows, p.frame, p.colors};
 }
 
 /// The truth of the stage histogram_update: what the first filter has learnt is its first window,
@@ -138,7 +135,7 @@ inline xcorr::stage::ColorWindows color_windows(const Scenario& scenario) {
 inline xcorr::Status make_histograms(Scenario& scenario) {
   const auto p = color_windows(scenario);
   auto& values = scenario.values;
-  set_planes(values, p.colors, p.part);
+  set_planes(values, p.colors, p.frame);
   auto looks = tracked_looks(scenario.test.left);
   std::vector<xcorr::tracker::ColorHistograms> known(tracked_windows);
   for (int i = 0; i < tracked_windows; ++i) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "stages/image/luma.hpp"
-#include "stages/tracker/crop.hpp"
 #include "stages/tracker/feature_maps.hpp"
 
 namespace xcorr::cpu {
@@ -20,10 +19,9 @@ using namespace xcorr::tracker;
 
 // ---- feature_maps -------------------------------------------------------------------------------
 
-template <class Problem>
-double luma_at(const Problem& p, const std::uint8_t* pixels, int x, int y) {
-  x = std::clamp(x, 0, p.frame.width - 1) - p.part.x;
-  y = std::clamp(y, 0, p.frame.height - 1) - p.part.y;
+double luma_at(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels, int x, int y) {
+  x = std::clamp(x, 0, p.frame.width - 1);
+  y = std::clamp(y, 0, p.frame.height - 1);
   const std::uint8_t* pixel = pixels + y * p.pitch + std::int64_t{x} * p.layout.bytes;
   int sum = 128;
   for (int i = 0; i < p.layout.bytes; ++i) sum += p.layout.weights[i] * pixel[i];
@@ -47,8 +45,8 @@ std::vector<std::pair<int, double>> weights_of(double middle, double side, int i
   return weights;
 }
 
-std::vector<double> window_of(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
-                              const Look& look) {
+std::vector<double> upright_window(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
+                                   const Look& look) {
   std::vector<double> window;
   for (int y = 0; y < window_size; ++y)
     for (int x = 0; x < window_size; ++x) {
@@ -58,6 +56,38 @@ std::vector<double> window_of(const stage::FeatureMaps::Problem& p, const std::u
           sum += high * wide * luma_at(p, pixels, column, row);
       window.push_back(sum);
     }
+  return window;
+}
+
+/// Between pixels, by places in 2^-8 of one.
+double read_at(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels, double x,
+               double y) {
+  const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
+  const double across = std::floor(256 * (x - left)) / 256,
+               down = std::floor(256 * (y - top)) / 256;
+  return (1 - down) * ((1 - across) * luma_at(p, pixels, left, top) +
+                       across * luma_at(p, pixels, left + 1, top)) +
+         down * ((1 - across) * luma_at(p, pixels, left, top + 1) +
+                 across * luma_at(p, pixels, left + 1, top + 1));
+}
+
+std::vector<double> turned_window(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
+                                  const Cropping& from) {
+  constexpr double unit = 1.0 / (1 << 16);
+  std::vector<double> window;
+  for (int i = 0; i < window_size * window_size; ++i) {
+    const int column = i % window_size * from.samples, row = i / window_size * from.samples;
+    double sum = 0;
+    for (int y = row; y < row + from.samples; ++y)
+      for (int x = column; x < column + from.samples; ++x) {
+        const double dx = x, dy = y;
+        sum += read_at(
+            p, pixels,
+            unit * (static_cast<double>(from.x) + dx * from.x_by_column + dy * from.x_by_row),
+            unit * (static_cast<double>(from.y) + dx * from.y_by_column + dy * from.y_by_row));
+      }
+    window.push_back(std::floor(sum / (from.samples * from.samples) + 0.5));
+  }
   return window;
 }
 
@@ -107,22 +137,19 @@ Histograms histograms_of(const std::vector<double>& window) {
 std::array<double, 2> chroma_at(const stage::FeatureMaps::Problem& p,
                                 const std::uint8_t* const (&planes)[color_planes],
                                 const Cropping& window, int x, int y) {
-  const auto along = [&](std::int64_t first, std::int64_t by_column, std::int64_t by_row, int begin,
+  const auto along = [&](std::int64_t first, std::int64_t by_column, std::int64_t by_row,
                          int length) {
     const std::int64_t place =
         first + window.samples * ((2 * x + 1) * by_column + (2 * y + 1) * by_row);
     const double nearest = std::floor(static_cast<double>(place) / 65536 + 0.5);
-    return static_cast<int>(std::clamp<double>(nearest, begin, begin + length - 1));
+    return static_cast<int>(std::clamp<double>(nearest, 0, length - 1));
   };
-  const int at_x =
-      along(window.x, window.x_by_column, window.x_by_row, p.color_part.x, p.color_part.width);
-  const int at_y =
-      along(window.y, window.y_by_column, window.y_by_row, p.color_part.y, p.color_part.height);
+  const int at_x = along(window.x, window.x_by_column, window.x_by_row, p.frame.width);
+  const int at_y = along(window.y, window.y_by_column, window.y_by_row, p.frame.height);
   const auto value = [&](int i) -> int {
     const auto& [pitch, step, position, shift_x, shift_y] = p.colors.planes[i];
     const int wide = 1 << shift_x, high = 1 << shift_y;
-    return planes[i][(at_y / high - p.color_part.y / high) * pitch +
-                     (at_x / wide - p.color_part.x / wide) * step + position];
+    return planes[i][at_y / high * pitch + at_x / wide * step + position];
   };
   if (p.colors.colors == Colors::none) return {};
   if (p.colors.colors == Colors::luma_chroma) return {value(1) - 128.0, value(2) - 128.0};
@@ -235,45 +262,10 @@ Status channels_of(const stage::FeatureMaps::Problem& p, const Device&,
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
   for (int i = 0; i < p.windows; ++i) {
     if (b.looks[i].side == 0) continue;
-    const std::vector<double> window = window_of(p, b.pixels, b.looks[i]);
+    const std::vector<double> window = p.turned ? turned_window(p, b.pixels, b.croppings[i])
+                                                : upright_window(p, b.pixels, b.looks[i]);
     describe(window, learned_of(window, p, planes, b.croppings[i]),
              b.channels + std::int64_t{i} * cells * channels, b.energies + std::int64_t{i} * grid);
-  }
-  return {};
-}
-
-// ---- images of turned windows ---------------------------------------------------------------
-
-double read_at(const stage::Crop::Problem& p, const std::uint8_t* pixels, double x, double y) {
-  const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
-  const double across = std::floor(256 * (x - left)) / 256,
-               down = std::floor(256 * (y - top)) / 256;
-  return (1 - down) * ((1 - across) * luma_at(p, pixels, left, top) +
-                       across * luma_at(p, pixels, left + 1, top)) +
-         down * ((1 - across) * luma_at(p, pixels, left, top + 1) +
-                 across * luma_at(p, pixels, left + 1, top + 1));
-}
-
-Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buffers& b,
-            PlanState*) {
-  constexpr double unit = 1.0 / (1 << 16);
-  for (int i = 0; i < p.images; ++i) {
-    const Cropping& from = b.croppings[i];
-    for (int pixel = 0; from.samples > 0 && pixel < window_size * window_size; ++pixel) {
-      const int column = pixel % window_size * from.samples,
-                row = pixel / window_size * from.samples;
-      double sum = 0;
-      for (int y = row; y < row + from.samples; ++y)
-        for (int x = column; x < column + from.samples; ++x) {
-          const double dx = x, dy = y;
-          sum += read_at(
-              p, b.pixels,
-              unit * (static_cast<double>(from.x) + dx * from.x_by_column + dy * from.x_by_row),
-              unit * (static_cast<double>(from.y) + dx * from.y_by_column + dy * from.y_by_row));
-        }
-      b.images[i * window_size * window_size + pixel] =
-          static_cast<std::uint8_t>(std::floor(sum / (from.samples * from.samples) + 0.5));
-    }
   }
   return {};
 }
@@ -281,11 +273,9 @@ Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buf
 constexpr Variant<stage::FeatureMaps> feature_maps_table[] = {
     {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8},
      {.launch = channels_of}}};
-constexpr Variant<stage::Crop> crop_table[] = {
-    {{.name = "reference", .backend = Backend::cpu, .features = Feature::u8}, {.launch = crop}}};
 
 }  // namespace
 
-Family reference_features_family() { return Family(feature_maps_table, crop_table); }
+Family reference_features_family() { return Family(feature_maps_table); }
 
 }  // namespace xcorr::cpu

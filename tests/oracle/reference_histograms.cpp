@@ -21,16 +21,15 @@ int bin_of(const stage::ColorWindows& p, const stage::ColorWindowBuffers& b, con
     return static_cast<int>(
         std::floor(unit * (static_cast<double>(first) + column * by_column + row * by_row) + 0.5));
   };
-  const int at_x = std::clamp(place(window.x, window.x_by_column, window.x_by_row), p.part.x,
-                              p.part.x + p.part.width - 1);
-  const int at_y = std::clamp(place(window.y, window.y_by_column, window.y_by_row), p.part.y,
-                              p.part.y + p.part.height - 1);
+  const int at_x =
+      std::clamp(place(window.x, window.x_by_column, window.x_by_row), 0, p.frame.width - 1);
+  const int at_y =
+      std::clamp(place(window.y, window.y_by_column, window.y_by_row), 0, p.frame.height - 1);
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
   int value[color_planes] = {};
   for (int i = 0; i < p.colors.count(); ++i) {
     const auto& [pitch, step, position, shift_x, shift_y] = p.colors.planes[i];
-    const int column_of = (at_x >> shift_x) - (p.part.x >> shift_x),
-              row_of = (at_y >> shift_y) - (p.part.y >> shift_y);
+    const int column_of = at_x >> shift_x, row_of = at_y >> shift_y;
     value[i] = planes[i][row_of * pitch + std::int64_t{column_of} * step + position];
   }
   if (p.colors.colors == Colors::none) return value[0] / (256 / gray_levels);

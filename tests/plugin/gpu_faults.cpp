@@ -203,7 +203,7 @@ ELEMENT_TEST(tracks_go_on_when_the_gpu_is_gone) { expect_all_frames(tracks, simt
 
 /// What filters have learnt is lost with the GPU: their targets end, and the template finds them.
 ELEMENT_TEST(filters_end_with_the_gpu) {
-  for (const long call : {1, 4, 16, 64}) {
+  for (const long call : {1, 4, 16, 32}) {
     Finder finder("track=true tracker=filter threshold=0.8 min-frames-for-lost=2");
     look_for_patch(finder);
     const auto id_in = [&](int n) { return only(finder.find(frame(n))).id; };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Channels of windows on the CPU, one thread per window: four rows at a time are resampled, and row
-// by row their gradients are found; what is learned comes last.
+// Channels of windows on the CPU, one thread per window: four rows at a time of upright ones are
+// resampled, and row by row gradients are found; what is learned comes last.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cpu/common/common.hpp"
+#include "cpu/tracker/turned_window.hpp"
 #include "stages/tracker/feature_maps.hpp"
 #endif
 
@@ -123,8 +124,7 @@ void cut(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels, const
     const std::size_t slot = y % WindowTaps::most;
     float* const lumas = &scratch.lumas[slot * width];
     if (std::exchange(kept[slot], y) == y) return lumas;
-    const std::uint8_t* from =
-        pixels + (y - p.part.y) * p.pitch + std::int64_t{left - p.part.x} * p.layout.bytes;
+    const std::uint8_t* from = pixels + y * p.pitch + std::int64_t{left} * p.layout.bytes;
     luma::HWY_NAMESPACE::convert_row(p.layout, from, read, scratch.bytes.data());
     std::ranges::copy(scratch.bytes, lumas);
     return lumas;
@@ -321,11 +321,14 @@ void describe(Scratch& scratch, bool has_colors, const ColorOf& color_of, float*
 void make_feature_maps(const stage::FeatureMaps::Problem& p, const stage::FeatureMaps::Buffers& b,
                        int window) {
   static thread_local Scratch scratch;
-  cut(p, b.pixels, b.looks[window], scratch);
+  if (p.turned)
+    read_turned_window(p, b.pixels, b.croppings[window], scratch.window.data());
+  else
+    cut(p, b.pixels, b.looks[window], scratch);
   make_histograms(scratch.window, scratch.histograms);
   const std::uint8_t* const planes[] = {b.plane_0, b.plane_1, b.plane_2};
   const auto color_of = [&](int x, int y) {
-    return color_of_four(p.colors, p.color_part, planes, b.croppings[window], x, y);
+    return color_of_four(p.colors, p.frame, planes, b.croppings[window], x, y);
   };
   describe(scratch, p.colors.colors != Colors::none, color_of,
            b.channels + std::int64_t{window} * cells * tracker::channels,

@@ -8,19 +8,9 @@
 #include "cuda/common/async_copy.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/tracker/layer_products.cuh"
-#include "stages/tracker/feature_maps.hpp"
+#include "cuda/tracker/window.cuh"
 
 namespace xcorr::cuda::tracker {
-
-/// What a window is made into on the way.
-struct alignas(16) Window {
-  static constexpr int values = convolutions[0].in;  ///< of a pixel
-
-  float pixels[window_size * window_size];  ///< luma
-  /// What is learned from, as halves: the layers' input.
-  alignas(16) std::uint16_t inputs[window_size][window_size][values];
-  float learned[cells][learned_channels];
-};
 
 /// So many threads, whose warps share a layer's places.
 constexpr int learned_warps = 8, learned_threads = 32 * learned_warps;

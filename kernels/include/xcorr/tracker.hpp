@@ -81,12 +81,22 @@ class XCORR_API Tracker {
   /// that is given twice; no filter is changed then. out_of_memory, device_error.
   Status train(const MatrixView& frame, std::span<const TargetBox> targets);
 
+  /// The same, but it returns before the device has read the frame, which must stay as it is until
+  /// wait() has returned. A device that fails meanwhile is told by a later call.
+  Status enqueue_training(const MatrixView& frame, std::span<const TargetBox> targets);
+  Status wait() const;
+
   /// Searches for each target around the middle of its box, up to half the box's size or a little
   /// more beyond each side, at sizes near that of the box and, if targets rotate, at angles up to 5
   /// degrees from its angle. The detections are in the order of the targets. Errors: as of train(),
   /// and for targets that have no filter.
   Status locate(const MatrixView& frame, std::span<const TargetBox> targets,
                 std::vector<FilterDetection>& filter_detections) const;
+
+  /// The same in two steps: the first returns while the device still looks, the second has the
+  /// answers. In between the frame must stay as it is, and nothing else may be called.
+  Status enqueue(const MatrixView& frame, std::span<const TargetBox> targets) const;
+  Status collect(std::vector<FilterDetection>& filter_detections) const;
 
   /// Where in a frame of colour targets may be by their colours alone, anywhere: of each the four
   /// likeliest places of its box at most, which are apart; none of a gray frame. The frame is

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage feature_maps: square parts of a frame, resampled to windows of 160 x 160 pixels -> the
-// input of filters: 32 channels for each cell of 4 x 4 pixels. 18 are histograms of gradients by
-// their direction, normalised by the contrast of 4 neighbourhoods, as in Felzenszwalb et al.
-// (Object Detection with Discriminatively Trained Part-Based Models, 2010), of which they leave out
-// the orientations and the sums. 14 are learned, of luma and chroma: see learned_channels.hpp. All
-// are faded out towards the window's edges by a Hann window.
+// The stage feature_maps: square parts of a frame, upright or turned, resampled to windows of 160 x
+// 160 pixels -> the input of filters: 32 channels for each cell of 4 x 4 pixels. 18 are histograms
+// of gradients by their direction, normalised by the contrast of 4 neighbourhoods, as in
+// Felzenszwalb et al. (Object Detection with Discriminatively Trained Part-Based Models, 2010), of
+// which they leave out the orientations and the sums. 14 are learned, of luma and chroma: see
+// learned_channels.hpp. All are faded out towards the window's edges by a Hann window.
 #pragma once
 
 #include "stages/common/stage.hpp"
@@ -42,10 +42,10 @@ struct Fade {
 
 }  // namespace tracker
 
-/// What one direction of a window is made of: each of its pixels is a weighted mean of pixels of
-/// the frame. The weights are a triangle as wide as two pixels of the window, or of the frame where
-/// those are larger. Of large windows only every `step`-th pixel of the frame is read, at least
-/// three a side of the triangle.
+/// What one direction of an upright window is made of: each of its pixels is a weighted mean of
+/// pixels of the frame. The weights are a triangle as wide as two pixels of the window, or of the
+/// frame where those are larger. Of large windows only every `step`-th pixel of the frame is read,
+/// at least three a side of the triangle.
 struct WindowTaps {
   static constexpr int most = 13;  ///< of a pixel
 
@@ -94,25 +94,25 @@ struct FeatureMaps {
   static constexpr const char* name = "feature_maps";
 
   struct Problem {
-    Size frame;  ///< outside, its edge pixels are repeated
-    /// What of the frame is there: all that windows read.
-    Rect part;
+    Size frame;              ///< outside, its edge pixels are repeated
     std::int64_t pitch = 0;  ///< bytes; may be negative
     PixelLayout layout;
     int windows = 1;
-    /// Colours of another part of the frame, or the same: `pixels` may be of turned images of it.
-    Rect color_part;
-    tracker::ColorLayout colors;
+    tracker::ColorLayout colors = {};
+    /// Whether pixels of windows lie where the croppings say (see turned_window.hpp), or upright in
+    /// the parts that the looks name.
+    bool turned = false;
 
+    bool operator==(const Problem&) const = default;
     constexpr Features features() const { return Feature::u8; }
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* pixels = nullptr;  ///< the part's first one
+    const std::uint8_t* pixels = nullptr;  ///< the frame's, of which all that windows read is there
     const tracker::Look* looks = nullptr;
-    /// The planes of the colours, their part's first pixels; of a gray frame all are the first one.
+    /// The planes of the colours; of a gray frame all are the first one.
     const std::uint8_t *plane_0 = nullptr, *plane_1 = nullptr, *plane_2 = nullptr;
-    const tracker::Cropping* croppings = nullptr;  ///< where the windows lie in them
+    const tracker::Cropping* croppings = nullptr;  ///< where the windows lie
     /// [window][group][cell, row by row][channel of the group]
     float* channels = nullptr;
     /// Of the channels of each window's rows of cells, the sum of squares: [window][row]
@@ -122,11 +122,11 @@ struct FeatureMaps {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("pixels", &Buffers::pixels,
-          Extent{(p.part.height - 1) * p.pitch + std::int64_t{p.part.width} * p.layout.bytes, 1});
+          Extent{(p.frame.height - 1) * p.pitch + std::int64_t{p.frame.width} * p.layout.bytes, 1});
     visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
-    visit("plane_0", &Buffers::plane_0, Extent{p.colors.bytes_of(0, p.color_part), 1});
-    visit("plane_1", &Buffers::plane_1, Extent{p.colors.bytes_of(1, p.color_part), 1});
-    visit("plane_2", &Buffers::plane_2, Extent{p.colors.bytes_of(2, p.color_part), 1});
+    visit("plane_0", &Buffers::plane_0, Extent{p.colors.bytes_of(0, p.frame), 1});
+    visit("plane_1", &Buffers::plane_1, Extent{p.colors.bytes_of(1, p.frame), 1});
+    visit("plane_2", &Buffers::plane_2, Extent{p.colors.bytes_of(2, p.frame), 1});
     visit("croppings", &Buffers::croppings, records<tracker::Cropping>(p.windows));
     visit("channels", &Buffers::channels,
           records<float>(std::int64_t{p.windows} * tracker::cells * tracker::channels));

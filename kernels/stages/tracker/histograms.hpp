@@ -163,17 +163,16 @@ namespace stage {
 /// Windows of a frame in colour, for histograms.
 struct ColorWindows {
   int windows = 1, filters = 1;
-  /// What of the frame is there. Places outside are read at its edge.
-  Rect part;
-  tracker::ColorLayout colors;
+  Size frame;  ///< places outside are read at its edge
+  tracker::ColorLayout colors = {};
 
   constexpr Features features() const { return Feature::u8; }
 
-  /// The bin of a pixel. \param planes  their part's first pixels
+  /// The bin of a pixel. \param planes  their first pixels
   XCORR_HD int bin_at(const std::uint8_t* const (&planes)[color_planes],
                       const tracker::PixelPlace& place) const {
     using namespace tracker;
-    const auto [luma, blue, red] = colors.at(part, planes, place.x, place.y);
+    const auto [luma, blue, red] = colors.at(frame, planes, place.x, place.y);
     if (colors.colors == Colors::none) return luma * gray_levels / 256;
     return (luma * luma_levels / 256 * chroma_levels + chroma_level(blue)) * chroma_levels +
            chroma_level(red);
@@ -197,9 +196,9 @@ struct ColorWindowBuffers : Launch {
 
   template <class Buffers, class Visit>
   static void arguments(const ColorWindows& p, Visit visit) {
-    visit("plane_0", &Buffers::plane_0, Extent{p.colors.bytes_of(0, p.part), 1});
-    visit("plane_1", &Buffers::plane_1, Extent{p.colors.bytes_of(1, p.part), 1});
-    visit("plane_2", &Buffers::plane_2, Extent{p.colors.bytes_of(2, p.part), 1});
+    visit("plane_0", &Buffers::plane_0, Extent{p.colors.bytes_of(0, p.frame), 1});
+    visit("plane_1", &Buffers::plane_1, Extent{p.colors.bytes_of(1, p.frame), 1});
+    visit("plane_2", &Buffers::plane_2, Extent{p.colors.bytes_of(2, p.frame), 1});
     visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
     visit("croppings", &Buffers::croppings, records<tracker::Cropping>(p.windows));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));

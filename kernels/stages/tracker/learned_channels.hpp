@@ -58,11 +58,11 @@ constexpr int square_reach = 2, square_places = (2 * square_reach + 1) * (2 * sq
 constexpr int chroma_grid = window_size / 2;
 
 /// That of such pixels.
-XCORR_HD inline Color color_of_four(const ColorLayout& layout, const Rect& part,
+XCORR_HD inline Color color_of_four(const ColorLayout& layout, Size frame,
                                     const std::uint8_t* const (&pixels)[color_planes],
                                     const Cropping& window, int x, int y) {
   const PixelPlace place = window.nearest(2 * x + 1, 2 * y + 1);
-  return layout.at(part, pixels, place.x, place.y);
+  return layout.at(frame, pixels, place.x, place.y);
 }
 
 }  // namespace xcorr::tracker

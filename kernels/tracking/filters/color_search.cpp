@@ -59,7 +59,7 @@ Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
   const auto& [target, box, angle, ways] = of;
   const tracker::View view = target->initial_box.view_of(box, 0, target->filter);
   const std::vector<Likely> middles = middles_of(frame.size, view.look.side, turn);
-  if (Status s = records.provide(device.backend, middles.size()); !s.ok()) return s;
+  if (Status s = looked.records.provide(device.backend, middles.size()); !s.ok()) return s;
   if (Status s = priors.provide(device.backend, middles.size() * tracker::cells * sizeof(float),
                                 Memory::host);
       !s.ok())
@@ -69,13 +69,14 @@ Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
     views[i].look.x = middles[i].x;
     views[i].look.y = middles[i].y;
   }
-  if (Status s = show(frame, middles.size()); !s.ok()) return s;
-  if (Status s =
-          filters.show_colors(features.colors(), records.device.looks, records.device.croppings,
-                              static_cast<int>(middles.size()), priors.as<float>(), {});
+  if (Status s = show(looked, frame, middles.size()); !s.ok()) return s;
+  if (Status s = looked.records.upload(device.backend, {}); !s.ok()) return s;
+  if (Status s = filters.show_colors(looked.features.frame(), looked.records.device.looks,
+                                     looked.records.device.croppings,
+                                     static_cast<int>(middles.size()), priors.as<float>(), {});
       !s.ok())
     return s;
-  if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
+  if (Status s = wait_for_all(); !s.ok()) return s;
 
   std::vector<Likely> found;
   for (std::size_t i = 0; i < middles.size(); ++i)

@@ -28,6 +28,7 @@ Rect part_of(Size frame, std::span<const tracker::View> views, double reach) {
     right = std::max(right, within(x + away, frame.width));
     bottom = std::max(bottom, within(y + away, frame.height));
   }
+  left -= left % static_cast<int>(pitch_alignment);
   return {left, top, right + 1 - left, bottom + 1 - top};
 }
 
@@ -37,18 +38,16 @@ Result<FeatureExtractor> FeatureExtractor::make(const Device& device, bool turne
   FeatureExtractor maker;
   maker.device_ = device;
   if (Status s = choose_into(maker.feature_maps_, {}, device); !s.ok()) return s;
-  if (turned)
-    if (Status s = choose_into(maker.crop_, {}, device); !s.ok()) return s;
+  maker.turned_ = turned;
   return maker;
 }
 
 Status FeatureExtractor::take(const MatrixView& frame, std::span<const tracker::View> views) {
   const tracker::ColorFrame colors(frame);
-  const Rect whole{0, 0, frame.size.width, frame.size.height};
-  window_ = {frame.size, whole, frame.pitch, frame.pixels, 1, whole, colors.layout()};
-  pixels_ = static_cast<const std::uint8_t*>(frame.data);
+  frame_ = {{frame.size, frame.pitch, frame.pixels, 1, colors.layout(), turned_},
+            static_cast<const std::uint8_t*>(frame.data)};
   for (int i = 0; const ColorPlane& plane : colors.planes())
-    planes_[i++] = static_cast<const std::uint8_t*>(plane.data);
+    frame_.planes[i++] = static_cast<const std::uint8_t*>(plane.data);
   if (device_.backend == Backend::cpu) return {};  // which takes the luma of what it needs
   if (frame.size.width > most_.width || frame.size.height > most_.height) {
     const Size most{std::max(frame.size.width, most_.width),
@@ -58,17 +57,17 @@ Status FeatureExtractor::take(const MatrixView& frame, std::span<const tracker::
     reader_ = std::move(reader.value());
     most_ = most;
   }
-  window_.part = window_.color_part = part_of(frame.size, views, crop_ ? reach_turned : reach);
-  window_.layout = {};
+  frame_.window.layout = {};
   const auto rows =
-      reader_.read_with_colors(frame, colors.planes(), colors.luma(), window_.part, {});
+      reader_.read_with_colors(frame, colors.planes(), colors.luma(),
+                               part_of(frame.size, views, turned_ ? reach_turned : reach), {});
   if (!rows.ok()) return rows.status();
   const auto& [luma, planes] = rows.value();
-  pixels_ = luma.data;
-  window_.pitch = luma.pitch;
+  frame_.pixels = luma.data;
+  frame_.window.pitch = luma.pitch;
   for (std::size_t i = 0; i < colors.planes().size(); ++i) {
-    planes_[i] = planes[i].data;
-    window_.colors.planes[i].pitch = planes[i].pitch;
+    frame_.planes[i] = planes[i].data;
+    frame_.window.colors.planes[i].pitch = planes[i].pitch;
   }
   return {};
 }
@@ -81,57 +80,33 @@ Status FeatureExtractor::provide(int windows) {
   if (Status s = provide(channels_, tracker::cells * tracker::channels * sizeof(float)); !s.ok())
     return s;
   if (Status s = provide(energies_, tracker::grid * sizeof(double)); !s.ok()) return s;
-  if (crop_) {
-    if (Status s = provide(cropped_, tracker::window_size * tracker::window_size); !s.ok())
-      return s;
-    images_ = windows;
-  }
-  stage::FeatureMaps::Problem problem = window_;
+  stage::FeatureMaps::Problem problem = frame_.window;
   problem.windows = windows;
   return workspace_.provide(device_.backend, feature_maps_->workspace_bytes(problem, device_));
 }
 
-Result<SeenWindows> FeatureExtractor::enqueue(const tracker::Look* looks,
-                                              const tracker::Cropping* croppings, int first,
-                                              int count) {
-  stage::FeatureMaps::Problem problem = window_;
-  const std::uint8_t* pixels = pixels_;
-  if (crop_) {
-    constexpr int side = tracker::window_size;
-    auto* const images = cropped_.as<std::uint8_t>();
-    const stage::Crop::Problem crop{problem.frame, problem.part, problem.pitch, problem.layout,
-                                    count};
-    if (Status s = crop_->launch(
-            crop, device_,
-            {{nullptr, {}}, pixels, croppings + first, images + std::int64_t{first} * side * side},
-            nullptr);
-        !s.ok())
-      return s;
-    const Size all{side, side * images_};
-    problem.frame = all;
-    problem.part = {0, 0, all.width, all.height};
-    problem.pitch = side;
-    problem.layout = {};
-    pixels = images;
-  }
+SeenWindows FeatureExtractor::seen(const tracker::Look* looks, int first, int count) const {
+  return {count, looks + first,
+          channels_.as<float>() + std::int64_t{first} * tracker::cells * tracker::channels,
+          energies_.as<double>() + std::int64_t{first} * tracker::grid};
+}
+
+Status FeatureExtractor::enqueue(const tracker::Look* looks, const tracker::Cropping* croppings,
+                                 int first, int count, Stream stream) {
+  stage::FeatureMaps::Problem problem = frame_.window;
   problem.windows = count;
-  float* const channels =
-      channels_.as<float>() + std::int64_t{first} * tracker::cells * tracker::channels;
-  double* const energies = energies_.as<double>() + std::int64_t{first} * tracker::grid;
-  if (Status s = feature_maps_->launch(problem, device_,
-                                       {{workspace_.data(), {}},
-                                        pixels,
-                                        looks + first,
-                                        planes_[0],
-                                        planes_[1],
-                                        planes_[2],
-                                        croppings + first,
-                                        channels,
-                                        energies},
-                                       nullptr);
-      !s.ok())
-    return s;
-  return SeenWindows{count, looks + first, channels, energies};
+  const SeenWindows to = seen(looks, first, count);
+  return feature_maps_->launch(problem, device_,
+                               {{workspace_.data(), stream},
+                                frame_.pixels,
+                                to.looks,
+                                frame_.planes[0],
+                                frame_.planes[1],
+                                frame_.planes[2],
+                                croppings + first,
+                                const_cast<float*>(to.channels),
+                                const_cast<double*>(to.energies)},
+                               nullptr);
 }
 
 }  // namespace xcorr

@@ -18,11 +18,13 @@ struct SeenWindows {
   const double* energies;
 };
 
-/// The colours of a frame, where kernels read them.
-struct SeenColors {
-  Rect part;  ///< of the frame, which is there
-  tracker::ColorLayout layout;
-  const std::uint8_t* planes[color_planes];  ///< the part's first pixels
+/// A frame, where kernels read it.
+struct SeenFrame {
+  stage::FeatureMaps::Problem window;  ///< of one window of it
+  const std::uint8_t* pixels = nullptr;
+  const std::uint8_t* planes[color_planes] = {};  ///< of its colours
+
+  bool operator==(const SeenFrame&) const = default;
 };
 
 class FeatureExtractor {
@@ -30,32 +32,31 @@ class FeatureExtractor {
   /// `turned`: windows may be.
   static Result<FeatureExtractor> make(const Device& device, bool turned);
 
-  /// Brings what windows see of a frame to where kernels read it. What is there already is read in
-  /// place. \param views  round the middle of each there may be others, a little larger and turned
+  /// Brings what windows see of a frame to where kernels read it: what is there already stays, all
+  /// others have the same place each time. \param views  round the middle of each there may be
+  /// others, a little larger and turned
   Status take(const MatrixView& frame, std::span<const tracker::View> views);
   /// Memory for so many windows.
   Status provide(int windows);
   /// Enqueues what makes the channels of that frame's windows, of `count` from that of `first` on.
-  /// \param looks, croppings  of all windows, in the device's memory; where windows may be turned,
-  /// the looks are at the images that the croppings make of them
-  Result<SeenWindows> enqueue(const tracker::Look* looks, const tracker::Cropping* croppings,
-                              int first, int count);
-  /// Of that frame.
-  SeenColors colors() const {
-    return {window_.color_part, window_.colors, {planes_[0], planes_[1], planes_[2]}};
-  }
+  /// \param looks, croppings  of all windows, in the device's memory
+  Status enqueue(const tracker::Look* looks, const tracker::Cropping* croppings, int first,
+                 int count, Stream stream);
+  /// What becomes of these.
+  SeenWindows seen(const tracker::Look* looks, int first, int count) const;
+  const SeenFrame& frame() const { return frame_; }
+  /// Of all its memory for windows: as long as they are as many it is the same, since it only
+  /// grows.
+  std::size_t bytes() const { return workspace_.bytes() + channels_.bytes() + energies_.bytes(); }
 
  private:
   Device device_;
   const Variant<stage::FeatureMaps>* feature_maps_ = nullptr;
-  const Variant<stage::Crop>* crop_ = nullptr;  ///< where windows may be turned
+  bool turned_ = false;
   FrameReader reader_;
-  Size most_;                           ///< for which the reader is
-  stage::FeatureMaps::Problem window_;  ///< of one window of the frame
-  int images_ = 0;                      ///< for which there is memory
-  const std::uint8_t* pixels_ = nullptr;
-  const std::uint8_t* planes_[color_planes] = {};
-  Block workspace_, channels_, energies_, cropped_;
+  Size most_;  ///< for which the reader is
+  SeenFrame frame_;
+  Block workspace_, channels_, energies_;
 };
 
 }  // namespace xcorr

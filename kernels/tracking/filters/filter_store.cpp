@@ -62,6 +62,14 @@ std::size_t FilterStore::bytes_of_one() {
   return std::accumulate(std::begin(parts_bytes), std::end(parts_bytes), std::size_t{0});
 }
 
+std::size_t FilterStore::bytes() const {
+  std::size_t bytes = 0;
+  for (const Block* const block :
+       {&shapes_, &samples_, &filters_, &kept_, &histograms_, &spectra_, &priors_, &workspace_})
+    bytes += block->bytes();
+  return bytes;
+}
+
 Status FilterStore::provide(int asked) {
   if (asked <= count_) return {};
   const int count = std::max(asked, count_ + std::min(count_, most_spare));
@@ -91,15 +99,16 @@ Status FilterStore::set(int number, const tracker::FilterShape& shape) {
   return copy_to(shapes_.as<tracker::FilterShape>() + number, shape);
 }
 
-Status FilterStore::teach(const SeenWindows& seen,
-                          const tracker::TrainingSample* training_samples) {
+Status FilterStore::teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples,
+                          Stream stream) {
   float* const spectra = spectra_.as<float>();
   if (Status s = spectra_of_->launch(
-          {seen.count}, device_, {{}, seen.looks, seen.channels, seen.energies, spectra}, nullptr);
+          {seen.count}, device_,
+          {{nullptr, stream}, seen.looks, seen.channels, seen.energies, spectra}, nullptr);
       !s.ok())
     return s;
   return filter_update_->launch({seen.count, count_}, device_,
-                                {{},
+                                {{nullptr, stream},
                                  spectra,
                                  training_samples,
                                  shapes_.as<tracker::FilterShape>(),
@@ -110,15 +119,16 @@ Status FilterStore::teach(const SeenWindows& seen,
                                 nullptr);
 }
 
-Status FilterStore::keep(int number) {
+Status FilterStore::keep(int number, Stream stream) {
   const std::ptrdiff_t begin = std::ptrdiff_t{number} * 2 * tracker::spectrum_floats;
   const Copy copy =
       bytes_copy(kept_.as<float>() + begin, filters_.as<float>() + begin, filter_bytes);
-  return runtime(device_.backend).copy(copy, Memory::device, Memory::device, {});
+  return runtime(device_.backend).copy(copy, Memory::device, Memory::device, stream);
 }
 
-Status FilterStore::ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
-  return ask(filters_, seen, prior_count_, response_peaks, {});
+Status FilterStore::ask(const SeenWindows& seen, int priors, tracker::ResponsePeak* response_peaks,
+                        Stream stream) {
+  return ask(filters_, seen, priors, response_peaks, stream);
 }
 
 Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks,
@@ -126,11 +136,11 @@ Status FilterStore::ask_kept(const SeenWindows& seen, tracker::ResponsePeak* res
   return ask(kept_, seen, 0, response_peaks, stream);
 }
 
-stage::ColorWindowBuffers FilterStore::color_windows(const SeenColors& colors,
+stage::ColorWindowBuffers FilterStore::color_windows(const SeenFrame& frame,
                                                      const tracker::Look* looks,
                                                      const tracker::Cropping* croppings,
                                                      Stream stream) const {
-  const auto& planes = colors.planes;
+  const auto& planes = frame.planes;
   return {{nullptr, stream},
           planes[0],
           planes[1],
@@ -140,28 +150,28 @@ stage::ColorWindowBuffers FilterStore::color_windows(const SeenColors& colors,
           shapes_.as<tracker::FilterShape>()};
 }
 
-Status FilterStore::compare_colors(const SeenColors& colors, const tracker::Look* looks,
+Status FilterStore::compare_colors(const SeenFrame& frame, const tracker::Look* looks,
                                    const tracker::Cropping* croppings, int windows, bool teaches,
                                    double* likeness, Stream stream) {
   auto* const histograms = histograms_.as<tracker::ColorHistograms>();
-  return histogram_update_->launch({{windows, count_, colors.part, colors.layout}, teaches},
-                                   device_,
-                                   {color_windows(colors, looks, croppings, stream), histograms,
-                                    teaches ? histograms : nullptr, likeness},
-                                   nullptr);
+  return histogram_update_->launch(
+      {{windows, count_, frame.window.frame, frame.window.colors}, teaches}, device_,
+      {color_windows(frame, looks, croppings, stream), histograms, teaches ? histograms : nullptr,
+       likeness},
+      nullptr);
 }
 
-Status FilterStore::find_colors(const SeenColors& colors, const tracker::Look* looks,
+Status FilterStore::find_colors(const SeenFrame& frame, const tracker::Look* looks,
                                 const tracker::Cropping* croppings, int windows, Stream stream) {
-  prior_count_ = windows;
-  return show_colors(colors, looks, croppings, windows, priors_.as<float>(), stream);
+  return show_colors(frame, looks, croppings, windows, priors_.as<float>(), stream);
 }
 
-Status FilterStore::show_colors(const SeenColors& colors, const tracker::Look* looks,
+Status FilterStore::show_colors(const SeenFrame& frame, const tracker::Look* looks,
                                 const tracker::Cropping* croppings, int windows, float* priors,
                                 Stream stream) const {
-  return histogram_prior_->launch({windows, count_, colors.part, colors.layout}, device_,
-                                  {color_windows(colors, looks, croppings, stream),
+  return histogram_prior_->launch({windows, count_, frame.window.frame, frame.window.colors},
+                                  device_,
+                                  {color_windows(frame, looks, croppings, stream),
                                    histograms_.as<tracker::ColorHistograms>(), priors},
                                   nullptr);
 }

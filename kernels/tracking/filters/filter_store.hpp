@@ -14,6 +14,8 @@ class FilterStore {
   static Result<FilterStore> make(const Device& device);
   /// What a filter takes.
   static std::size_t bytes_of_one();
+  /// Of all its memory: as long as they are as many it is the same, since it only grows.
+  std::size_t bytes() const;
 
   /// Memory for the filters below `count`. An error changes none.
   Status provide(int count);
@@ -26,30 +28,32 @@ class FilterStore {
   /// Enqueue what teaches filters, and what asks those of the windows' looks, together with the
   /// priors. \param training_samples  of the windows, in the device's memory, as are the responses,
   /// or where the host reads them
-  Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples);
-  Status ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
+  Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples,
+               Stream stream);
+  Status ask(const SeenWindows& seen, int priors, tracker::ResponsePeak* response_peaks,
+             Stream stream);
 
   /// Enqueues what says how alike what windows see and the first histograms are. \param teaches
   /// histograms as well; then no two windows are of the same one \param likeness  of the windows,
   /// where the host reads them
-  Status compare_colors(const SeenColors& colors, const tracker::Look* looks,
+  Status compare_colors(const SeenFrame& frame, const tracker::Look* looks,
                         const tracker::Cropping* croppings, int windows, bool teaches,
                         double* likeness, Stream stream);
-  /// Enqueues what makes the priors of so many windows of the histograms, for all that ask next:
-  /// window w is asked with that of w modulo `windows`.
-  Status find_colors(const SeenColors& colors, const tracker::Look* looks,
+  /// Enqueues what makes the priors of so many windows of the histograms, for those that ask next
+  /// with so many: window w is asked with that of w modulo `windows`.
+  Status find_colors(const SeenFrame& frame, const tracker::Look* looks,
                      const tracker::Cropping* croppings, int windows, Stream stream);
   /// The same for the host. \param priors  [window][shift], where the host reads them
-  Status show_colors(const SeenColors& colors, const tracker::Look* looks,
+  Status show_colors(const SeenFrame& frame, const tracker::Look* looks,
                      const tracker::Cropping* croppings, int windows, float* priors,
                      Stream stream) const;
 
   /// Enqueue what keeps a filter as it is now, and what asks filters as they were kept.
-  Status keep(int number);
+  Status keep(int number, Stream stream);
   Status ask_kept(const SeenWindows& seen, tracker::ResponsePeak* response_peaks, Stream stream);
 
  private:
-  stage::ColorWindowBuffers color_windows(const SeenColors& colors, const tracker::Look* looks,
+  stage::ColorWindowBuffers color_windows(const SeenFrame& frame, const tracker::Look* looks,
                                           const tracker::Cropping* croppings, Stream stream) const;
   Status ask(const Block& filters, const SeenWindows& seen, int priors,
              tracker::ResponsePeak* response_peaks, Stream stream);
@@ -61,7 +65,6 @@ class FilterStore {
   const Variant<stage::HistogramUpdate>* histogram_update_ = nullptr;
   const Variant<stage::HistogramPrior>* histogram_prior_ = nullptr;
   int count_ = 0;
-  int prior_count_ = 0;
   Block shapes_, samples_, filters_, kept_, histograms_, spectra_, priors_, workspace_;
 };
 

@@ -6,8 +6,8 @@
 
 #include <xcorr/tracker.hpp>
 
-#include "stages/tracker/crop.hpp"
 #include "stages/tracker/filter_response.hpp"
+#include "stages/tracker/window.hpp"
 
 namespace xcorr::tracker {
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "device/speed.hpp"
 #include "match/image.hpp"
@@ -48,15 +49,22 @@ Result<Tracker> Tracker::create(const Device& device, const TrackerSettings& set
   auto impl = std::make_unique<Impl>();
   impl->device = device;
   impl->settings = settings;
-  auto features = FeatureExtractor::make(device, settings.turns);
-  if (!features.ok()) return features.status();
-  impl->features = std::move(features.value());
+  for (tracker::AskedWindows* const windows : {&impl->looked, &impl->taught}) {
+    auto features = FeatureExtractor::make(device, settings.turns);
+    if (!features.ok()) return features.status();
+    windows->features = std::move(features.value());
+  }
   auto filters = FilterStore::make(device);
   if (!filters.ok()) return filters.status();
   impl->filters = std::move(filters.value());
-  auto side = SideStream::make(device.backend);
-  if (!side.ok()) return side.status();
-  impl->side = std::move(side.value());
+  for (SideStream* const stream : {&impl->side, &impl->learning}) {
+    auto made = SideStream::make(device.backend);
+    if (!made.ok()) return made.status();
+    *stream = std::move(made.value());
+  }
+  auto frame_read = Event::make(device.backend);
+  if (!frame_read.ok()) return frame_read.status();
+  impl->frame_read = std::move(frame_read.value());
   return Tracker(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -72,11 +80,18 @@ std::vector<int> Tracker::Impl::free_numbers(std::size_t count) const {
   return free;
 }
 
-Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> targets) try {
+Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> targets) {
+  if (Status s = enqueue_training(frame, targets); !s.ok()) return s;
+  return wait();
+}
+
+Status Tracker::wait() const { return impl_->frame_read.wait(); }
+
+Status Tracker::enqueue_training(const MatrixView& frame, std::span<const TargetBox> targets) try {
   if (Status s = check(frame, targets); !s.ok() || targets.empty()) return s;
   const std::vector<int> free = impl_->free_numbers(targets.size());
   std::map<std::uint64_t, Target> added;
-  std::vector<Pupil> pupils;
+  std::vector<Pupil> taught;
   std::set<std::uint64_t> numbers;
   int most = 0;
   for (const auto& [number, box, angle, _] : targets) {
@@ -86,20 +101,22 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
     const bool first = known == impl_->targets.end();
     if (first)
       known = added.try_emplace(number, box, free[added.size()], impl_->settings.turns).first;
-    pupils.push_back({&known->second, box, angle, first});
+    taught.push_back({&known->second, box, angle, first});
     most = std::max(most, known->second.filter);
   }
+  if (Status s = impl_->end_teaching(); !s.ok()) return s;
   // Everything that can fail, but for the device itself, comes before the first filter changes.
   if (Status s = impl_->filters.provide(most + 1); !s.ok()) return s;
-  const std::size_t windows = std::min(pupils.size(), at_a_time);
-  if (Status s = impl_->provide(windows); !s.ok()) return s;
-  if (Status s = impl_->filters.provide_teaching(static_cast<int>(windows)); !s.ok()) return s;
-  if (Status s = impl_->filters.provide_asking(static_cast<int>(windows)); !s.ok()) return s;
+  const std::size_t windows = std::min(taught.size(), at_a_time);
+  if (Status s = impl_->provide_teaching(windows); !s.ok()) return s;
   for (const auto& [_, target] : added)
     if (Status s = impl_->filters.set(target.filter, target.shape()); !s.ok()) return s;
-  for (std::span<const Pupil> rest = pupils; !rest.empty();) {
+  for (std::span<const Pupil> rest = taught; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), at_a_time);
-    if (Status s = impl_->teach(frame, rest.first(count)); !s.ok()) return s;
+    if (Status s = impl_->teach(frame, rest.first(count)); !s.ok()) {
+      static_cast<void>(impl_->wait_for_all());  // the device may still be reading the frame
+      return s;
+    }
     rest = rest.subspan(count);
   }
   impl_->targets.merge(added);
@@ -120,25 +137,47 @@ Result<std::vector<Search>> Tracker::Impl::searches_of(std::span<const TargetBox
 }
 
 Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targets,
-                       std::vector<FilterDetection>& filter_detections) const try {
+                       std::vector<FilterDetection>& filter_detections) const {
+  if (Status s = enqueue(frame, targets); !s.ok()) return s;
+  return collect(filter_detections);
+}
+
+Status Tracker::enqueue(const MatrixView& frame, std::span<const TargetBox> targets) const try {
   if (Status s = check(frame, targets); !s.ok()) return s;
-  auto asked = impl_->searches_of(targets);
-  if (!asked.ok()) return asked.status();
-  const std::vector<Search>& searches = asked.value();
-  const std::size_t most =
-      Ways::first_of(impl_->settings.turns).count * std::min(targets.size(), at_a_time);
-  if (Status s = impl_->provide(most); !s.ok()) return s;
-  if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
-  const auto look = [&](std::span<const Search> asked) -> Result<std::vector<FilterDetection>> {
-    std::vector<FilterDetection> found(asked.size());
-    for (std::size_t first = 0; first < asked.size(); first += at_a_time) {
-      const std::size_t count = std::min(asked.size() - first, at_a_time);
-      if (Status s = impl_->look(frame, asked.subspan(first, count), &found[first]); !s.ok())
-        return s;
-    }
-    return found;
-  };
-  auto found = look(searches);
+  auto searches = impl_->searches_of(targets);
+  if (!searches.ok()) return searches.status();
+  if (!impl_->searches.empty())  // which nothing has collected
+    if (Status s = impl_->wait_for_all(); !s.ok()) return s;
+  impl_->frame = frame;
+  impl_->searches = std::move(searches.value());
+  const std::size_t count = std::min(targets.size(), at_a_time);
+  if (count == 0) return {};
+  const std::size_t most = Ways::first_of(impl_->settings.turns).count * count;
+  Status status = impl_->provide(most);
+  if (status.ok()) status = impl_->begin_look(std::span(impl_->searches).first(count));
+  if (!status.ok()) impl_->searches.clear();
+  return status;
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+/// Looks once. \param begun  whether that has begun
+Result<std::vector<FilterDetection>> Tracker::Impl::look(std::span<const Search> asked,
+                                                         bool begun) {
+  std::vector<FilterDetection> found(asked.size());
+  for (std::size_t first = 0; first < asked.size(); first += at_a_time) {
+    const auto some = asked.subspan(first, std::min(asked.size() - first, at_a_time));
+    if (!std::exchange(begun, false))
+      if (Status s = begin_look(some); !s.ok()) return s;
+    if (Status s = end_look(some, &found[first]); !s.ok()) return s;
+  }
+  return found;
+}
+
+Status Tracker::collect(std::vector<FilterDetection>& filter_detections) const try {
+  const MatrixView& frame = impl_->frame;
+  const std::vector<Search> searches = std::exchange(impl_->searches, {});
+  auto found = impl_->look(searches, true);
   if (!found.ok()) return found.status();
 
   std::vector<std::size_t> again;
@@ -150,7 +189,7 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
       again.push_back(i);
       once_more.push_back({searches[i].target, filter_detection.box, filter_detection.angle});
     }
-  const auto second = look(once_more);
+  const auto second = impl_->look(once_more, false);
   if (!second.ok()) return second.status();
   for (std::size_t i = 0; i < again.size(); ++i)
     if (FilterDetection& first = found.value()[again[i]]; second.value()[i].psr > first.psr)
@@ -162,7 +201,7 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   }
   for (std::size_t first = 0; first < searches.size(); first += at_a_time) {
     const std::size_t count = std::min(searches.size() - first, at_a_time);
-    if (Status s = impl_->compare(frame, std::span(searches).subspan(first, count),
+    if (Status s = impl_->compare(std::span(searches).subspan(first, count),
                                   std::span(found.value()).subspan(first, count));
         !s.ok())
       return s;
@@ -207,7 +246,11 @@ int Tracker::most_targets(const Budget& budget) const {
 
 void Tracker::keep_only(std::span<const std::uint64_t> targets) {
   std::erase_if(impl_->targets, [&](const auto& entry) {
-    return std::ranges::find(targets, entry.first) == targets.end();
+    const auto& [number, target] = entry;
+    const bool goes = std::ranges::find(targets, number) == targets.end();
+    const auto is_it = [&](const Target* pupil) { return pupil == &target; };
+    if (goes) std::ranges::replace_if(impl_->pupils, is_it, nullptr);
+    return goes;
   });
 }
 

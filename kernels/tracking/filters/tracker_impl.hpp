@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "device/recordings.hpp"
 #include "tracking/filters/filter_store.hpp"
 #include "tracking/filters/initial_box.hpp"
 #include "tracking/filters/sample_memory.hpp"
@@ -61,31 +62,70 @@ struct Search {
   Ways ways = target->ways;
 };
 
+/// Windows that the device is asked about: what the host says of them, what is seen in them, and
+/// the answers.
+struct AskedWindows {
+  WindowRecords records;
+  FeatureExtractor features;
+  Block response_peaks, likeness;  ///< in memory that host and device reach
+
+  Status provide(Backend backend, std::size_t windows);
+  std::size_t bytes() const {
+    return records.bytes() + features.bytes() + response_peaks.bytes() + likeness.bytes();
+  }
+};
+
+/// What launches for windows depend on.
+struct WindowsKey {
+  SeenFrame frame;  ///< where it is read
+  int targets, windows;
+  std::size_t bytes;   ///< of memory
+  bool apart = false;  ///< their filters are asked later
+
+  bool operator==(const WindowsKey&) const = default;
+};
+
 }  // namespace tracker
 
 struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Device device;
   TrackerSettings settings;
-  FeatureExtractor features;
   FilterStore filters;
   std::map<std::uint64_t, tracker::Target> targets;
 
   std::vector<tracker::View> views;
-  tracker::WindowRecords records;
-  Block response_peaks, likeness, priors;  ///< in memory that host and device reach
-  SideStream side;  ///< histograms, and what hangs on nothing else, run beside
+  tracker::AskedWindows looked, taught;  ///< apart: to learn may last until the next look
+  Recordings<tracker::WindowsKey> looks, lessons, updates;
+  Block priors;                          ///< in memory that host and device reach
+  SideStream side;                       ///< histograms, and what hangs on nothing else, run beside
+  SideStream learning;                   ///< filters are solved for beside the next look
+  bool learns = false;                   ///< what was enqueued there has not been joined
+  Event frame_read;                      ///< by the last teaching
+  std::vector<tracker::Target*> pupils;  ///< whose teaching has been enqueued; null: deleted since
+  MatrixView frame;                      ///< as of enqueue()
+  std::vector<tracker::Search> searches;
+
+  ~Impl() { static_cast<void>(wait_for_all()); }
 
   std::vector<int> free_numbers(std::size_t count) const;
   double turned(double angle) const { return settings.turns ? angle : 0; }
   Status provide(std::size_t windows);
-  Status show(const MatrixView& frame, std::size_t middles);
-  Status ask_first_filters(const SeenWindows& seen);
-  Status teach(const MatrixView& frame, std::span<const tracker::Pupil> pupils);
-  Status ask(int count, int ways);
-  Status compare(const MatrixView& frame, std::span<const tracker::Search> searches,
+  Status provide_teaching(std::size_t windows);
+  Status show(tracker::AskedWindows& windows, const MatrixView& frame, std::size_t middles);
+  template <class Enqueue>
+  Status run(Recordings<tracker::WindowsKey>& recordings, const tracker::WindowsKey& key,
+             Stream stream, const Enqueue& enqueue);
+  Status join_learning();
+  Status wait_for_all();
+  Status end_teaching();
+  Status teach(const MatrixView& frame, std::span<const tracker::Pupil> taught_now);
+  Status see(int targets, int windows, Stream stream);
+  Status ask(int targets, int ways);
+  Status begin_look(std::span<const tracker::Search> searches);
+  Status end_look(std::span<const tracker::Search> searches, FilterDetection* filter_detections);
+  Result<std::vector<FilterDetection>> look(std::span<const tracker::Search> asked, bool begun);
+  Status compare(std::span<const tracker::Search> searches,
                  std::span<FilterDetection> filter_detections);
-  Status look(const MatrixView& frame, std::span<const tracker::Search> searches,
-              FilterDetection* filter_detections);
   Result<std::vector<tracker::Search>> searches_of(std::span<const TargetBox> targets);
   Result<std::vector<Box>> seek_colors(const MatrixView& frame, const tracker::Search& of,
                                        std::uint64_t turn);

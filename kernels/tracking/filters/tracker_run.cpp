@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How a Tracker looks at frames: what it enqueues, on its stream and beside it.
+#include <utility>
+
 #include "tracking/filters/tracker_impl.hpp"
 
 namespace xcorr {
 
+using tracker::AskedWindows;
 using tracker::Look;
 using tracker::Pupil;
 using tracker::Search;
 using tracker::Target;
+using tracker::WindowsKey;
 
 /// From this PSR on what is seen is not compared with the first view: most frames are this sure.
 constexpr double sure_without = 24;
 
-/// Memory for looking at so many windows.
-Status Tracker::Impl::provide(std::size_t windows) {
-  const Backend backend = device.backend;
+Status tracker::AskedWindows::provide(Backend backend, std::size_t windows) {
   if (Status s = records.provide(backend, windows); !s.ok()) return s;
-  if (Status s =
-          response_peaks.provide(backend, windows * sizeof(tracker::ResponsePeak), Memory::host);
+  if (Status s = response_peaks.provide(backend, windows * sizeof(ResponsePeak), Memory::host);
       !s.ok())
     return s;
   if (Status s = likeness.provide(backend, windows * sizeof(double), Memory::host); !s.ok())
@@ -26,124 +27,194 @@ Status Tracker::Impl::provide(std::size_t windows) {
   return features.provide(static_cast<int>(windows));
 }
 
-/// Brings the views, and what they see of a frame, to the device. \param middles  of these first
-/// views all others are
-Status Tracker::Impl::show(const MatrixView& frame, std::size_t middles) {
+/// Memory for looking at so many windows, or for teaching.
+Status Tracker::Impl::provide(std::size_t windows) {
+  if (Status s = looked.provide(device.backend, windows); !s.ok()) return s;
+  return filters.provide_asking(static_cast<int>(windows));
+}
+
+Status Tracker::Impl::provide_teaching(std::size_t windows) {
+  if (Status s = taught.provide(device.backend, windows); !s.ok()) return s;
+  if (Status s = filters.provide_teaching(static_cast<int>(windows)); !s.ok()) return s;
+  return filters.provide_asking(static_cast<int>(windows));
+}
+
+/// Says what the views are, and brings what they see of a frame to the device. \param middles  of
+/// these first views all others are
+Status Tracker::Impl::show(AskedWindows& windows, const MatrixView& frame, std::size_t middles) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto& [look, angle] = views[i];
-    records.host.looks[i] =
-        settings.turns ? tracker::look_at_image(look, static_cast<int>(i)) : look;
-    records.host.croppings[i] = {look, angle};
+    windows.records.host.looks[i] = look;
+    windows.records.host.croppings[i] = {look, angle};
   }
-  if (Status s = records.upload(device.backend); !s.ok()) return s;
-  return features.take(frame, std::span(views).first(middles));
+  return windows.features.take(frame, std::span(views).first(middles));
 }
 
-/// Asks filters as they were kept, beside what is enqueued from now on.
-Status Tracker::Impl::ask_first_filters(const SeenWindows& seen) {
-  if (Status s = side.fork({}); !s.ok()) return s;
-  return filters.ask_kept(seen, response_peaks.as<tracker::ResponsePeak>(), side.stream());
+/// Of few windows launches take the host longer than the device takes for them.
+template <class Enqueue>
+Status Tracker::Impl::run(Recordings<WindowsKey>& recordings, const WindowsKey& key, Stream stream,
+                          const Enqueue& enqueue) {
+  constexpr int few = 16;
+  if (key.windows > few) return enqueue(stream);
+  return recordings.run(device.backend, key, stream, enqueue);
 }
 
-Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupils) {
-  const std::size_t count = pupils.size();
-  if (Status s = records.provide(device.backend, count); !s.ok()) return s;
-  views.clear();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& [target, box, angle, first] = pupils[i];
-    views.push_back(target->initial_box.view_of(box, turned(angle), target->filter));
-    records.host.training_samples[i] = target->memory.next(target->filter);
-  }
-  if (Status s = show(frame, count); !s.ok()) return s;
-  const auto& [looks, croppings, training_samples] = records.device;
-  const auto windows = static_cast<int>(count);
-  auto* const likenesses = likeness.as<double>();
-  if (Status s = side.fork({}); !s.ok()) return s;
-  if (Status s = filters.compare_colors(features.colors(), looks, croppings, windows, true,
-                                        likenesses, side.stream());
-      !s.ok())
-    return s;
-  const auto seen = features.enqueue(looks, croppings, 0, windows);
-  if (!seen.ok()) return seen.status();
-  // The first filters are there already, but for targets that are new.
-  const bool some_new = std::ranges::any_of(pupils, &Pupil::first);
-  if (!some_new)
-    if (Status s = ask_first_filters(seen.value()); !s.ok()) return s;
-  if (Status s = filters.teach(seen.value(), training_samples); !s.ok()) return s;
-  for (const Pupil& pupil : pupils)
-    if (pupil.first)
-      if (Status s = filters.keep(pupil.target->filter); !s.ok()) return s;
-  if (some_new)
-    if (Status s = ask_first_filters(seen.value()); !s.ok()) return s;
-  if (Status s = side.join({}); !s.ok()) return s;
+/// What is enqueued from now on comes after what filters learn.
+Status Tracker::Impl::join_learning() {
+  return std::exchange(learns, false) ? learning.join({}) : Status();
+}
+
+/// Waits for all that has been enqueued, and notes how much of what was taught is as it was first.
+Status Tracker::Impl::wait_for_all() {
+  const std::vector<Target*> noted = std::exchange(pupils, {});
+  if (Status s = join_learning(); !s.ok()) return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
-  const auto* const first_responses = response_peaks.as<tracker::ResponsePeak>();
-  for (std::size_t i = 0; i < count; ++i) {
-    pupils[i].target->first_response = first_responses[i].response;
-    pupils[i].target->color_likeness = likenesses[i];
-  }
+  const auto* const first_responses = taught.response_peaks.as<tracker::ResponsePeak>();
+  const auto* const likenesses = taught.likeness.as<double>();
+  for (std::size_t i = 0; i < noted.size(); ++i)
+    if (noted[i]) {
+      noted[i]->first_response = first_responses[i].response;
+      noted[i]->color_likeness = likenesses[i];
+    }
   return {};
 }
 
-/// Asks the filters of so many targets in so many ways, and waits for their responses.
-Status Tracker::Impl::ask(int count, int ways) {
-  Look* const at = records.device.looks;
-  tracker::Cropping* const croppings = records.device.croppings;
-  auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
-  const auto ask_for = [&](int first, int windows) {
-    const auto seen = features.enqueue(at, croppings, first, windows);
-    if (!seen.ok()) return seen.status();
-    if (Status s = side.join({}); !s.ok()) return s;
-    return filters.ask(seen.value(), found_peaks + first);
+/// Before the windows of what was taught last are needed again.
+Status Tracker::Impl::end_teaching() { return pupils.empty() ? Status() : wait_for_all(); }
+
+/// Enqueues the teaching of no more targets than at_a_time.
+Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> taught_now) {
+  if (Status s = end_teaching(); !s.ok()) return s;
+  const std::size_t count = taught_now.size();
+  pupils.reserve(count);
+  if (Status s = taught.provide(device.backend, count); !s.ok()) return s;
+  views.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [target, box, angle, first] = taught_now[i];
+    views.push_back(target->initial_box.view_of(box, turned(angle), target->filter));
+    taught.records.host.training_samples[i] = target->memory.next(target->filter);
+  }
+  if (Status s = show(taught, frame, count); !s.ok()) return s;
+  const auto& [looks, croppings, training_samples] = taught.records.device;
+  const auto windows = static_cast<int>(count);
+  auto* const first_responses = taught.response_peaks.as<tracker::ResponsePeak>();
+  const WindowsKey key{taught.features.frame(), windows, windows, taught.bytes() + filters.bytes()};
+  const auto see = [&](Stream stream) -> Status {
+    if (Status s = taught.records.upload(device.backend, stream); !s.ok()) return s;
+    if (Status s = side.fork(stream); !s.ok()) return s;
+    if (Status s = filters.compare_colors(taught.features.frame(), looks, croppings, windows, true,
+                                          taught.likeness.as<double>(), side.stream());
+        !s.ok())
+      return s;
+    if (Status s = taught.features.enqueue(looks, croppings, 0, windows, stream); !s.ok()) return s;
+    return side.join(stream);
+  };
+  if (Status s = run(lessons, key, {}, see); !s.ok()) return s;
+  if (Status s = frame_read.record({}); !s.ok()) return s;
+
+  const SeenWindows seen = taught.features.seen(looks, 0, windows);
+  learns = true;
+  if (Status s = learning.fork({}); !s.ok()) return s;
+  if (std::ranges::none_of(taught_now, &Pupil::first)) {
+    const auto update = [&](Stream stream) -> Status {
+      if (Status s = side.fork(stream); !s.ok()) return s;
+      if (Status s = filters.ask_kept(seen, first_responses, side.stream()); !s.ok()) return s;
+      if (Status s = filters.teach(seen, training_samples, stream); !s.ok()) return s;
+      return side.join(stream);
+    };
+    if (Status s = run(updates, key, learning.stream(), update); !s.ok()) return s;
+  } else {  // whose first filters are made now
+    const Stream stream = learning.stream();
+    if (Status s = filters.teach(seen, training_samples, stream); !s.ok()) return s;
+    for (const Pupil& pupil : taught_now)
+      if (pupil.first)
+        if (Status s = filters.keep(pupil.target->filter, stream); !s.ok()) return s;
+    if (Status s = filters.ask_kept(seen, first_responses, stream); !s.ok()) return s;
+  }
+  for (const Pupil& pupil : taught_now) pupils.push_back(pupil.target);
+  return {};
+}
+
+/// Enqueues what filters are asked about: channels, and priors. In all ways to look these are the
+/// same: they hardly differ by what colours are where.
+Status Tracker::Impl::see(int targets, int windows, Stream stream) {
+  const auto& [looks, croppings, _] = looked.records.device;
+  if (Status s = looked.records.upload(device.backend, stream); !s.ok()) return s;
+  if (Status s = side.fork(stream); !s.ok()) return s;
+  if (Status s =
+          filters.find_colors(looked.features.frame(), looks, croppings, targets, side.stream());
+      !s.ok())
+    return s;
+  if (Status s = looked.features.enqueue(looks, croppings, 0, windows, stream); !s.ok()) return s;
+  return side.join(stream);
+}
+
+/// Asks the filters of so many targets in so many ways.
+Status Tracker::Impl::ask(int targets, int ways) {
+  const auto& [looks, croppings, _] = looked.records.device;
+  auto* const found_peaks = looked.response_peaks.as<tracker::ResponsePeak>();
+  const int windows = ways * targets;
+  const auto ask_for = [&](int first, int count, Stream stream) {
+    return filters.ask(looked.features.seen(looks, first, count), targets, found_peaks + first,
+                       stream);
   };
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, ways that will not count are left out.
-    if (Status s = ask_for(0, count); !s.ok()) return s;
-    for (int i = count; i < ways * count; ++i)
-      if (found_peaks[i % count].psr < tracker::min_psr) {
-        at[i].side = 0;
-        if (settings.turns) croppings[i].samples = 0;
-      }
-    return ask_for(count, (ways - 1) * count);
+    if (Status s = see(targets, targets, {}); !s.ok()) return s;
+    if (Status s = ask_for(0, targets, {}); !s.ok()) return s;
+    for (int i = targets; i < windows; ++i)
+      if (found_peaks[i % targets].psr < tracker::min_psr) looks[i].side = 0;
+    if (Status s = looked.features.enqueue(looks, croppings, targets, windows - targets, {});
+        !s.ok())
+      return s;
+    return ask_for(targets, windows - targets, {});
   }
-  if (Status s = ask_for(0, ways * count); !s.ok()) return s;
-  return runtime(device.backend).wait({});
+  // While filters learn, what they are asked about is made already.
+  const bool apart = learns;
+  const WindowsKey key{looked.features.frame(), targets, windows, looked.bytes() + filters.bytes(),
+                       apart};
+  const auto look = [&](Stream stream) -> Status {
+    if (Status s = see(targets, windows, stream); !s.ok() || apart) return s;
+    return ask_for(0, windows, stream);
+  };
+  if (Status s = run(this->looks, key, {}, look); !s.ok() || !apart) return s;
+  if (Status s = join_learning(); !s.ok()) return s;
+  return ask_for(0, windows, {});
 }
 
-/// Looks once, for no more targets than at_a_time. \param filter_detections  of the searches
-Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
-                           FilterDetection* filter_detections) {
+/// Enqueues one look, for no more targets than at_a_time.
+Status Tracker::Impl::begin_look(std::span<const Search> searches) {
   const std::size_t count = searches.size();
   int most = 0;
   for (const Search& search : searches) most = std::max(most, search.ways.count);
-  if (Status s = records.provide(device.backend, most * count); !s.ok()) return s;
+  if (Status s = looked.records.provide(device.backend, most * count); !s.ok()) return s;
   views.clear();
   for (int way = 0; way < most; ++way)
     for (const auto& [target, box, angle, ways] : searches) {
       views.push_back(target->initial_box.view_of(box, turned(angle), target->filter, ways[way]));
       if (way >= ways.count) views.back().look.side = 0;
     }
-  if (Status s = show(frame, count); !s.ok()) return s;
-  // In all ways to look the priors are the same: these hardly differ by what colours are where.
-  if (Status s = side.fork({}); !s.ok()) return s;
-  if (Status s =
-          filters.find_colors(features.colors(), records.device.looks, records.device.croppings,
-                              static_cast<int>(count), side.stream());
-      !s.ok())
-    return s;
-  if (Status s = ask(static_cast<int>(count), most); !s.ok()) return s;
-  const auto* const found_peaks = response_peaks.as<tracker::ResponsePeak>();
-  for (std::size_t i = 0; i < count; ++i) {
+  if (Status s = show(looked, frame, count); !s.ok()) return s;
+  return ask(static_cast<int>(count), most);
+}
+
+/// Waits for that look, of which there are the views still. \param filter_detections  of the
+/// searches
+Status Tracker::Impl::end_look(std::span<const Search> searches,
+                               FilterDetection* filter_detections) {
+  if (Status s = wait_for_all(); !s.ok()) return s;
+  const auto* const found_peaks = looked.response_peaks.as<tracker::ResponsePeak>();
+  for (std::size_t i = 0; i < searches.size(); ++i) {
     const auto& [target, box, angle, ways] = searches[i];
     filter_detections[i] = target->initial_box.best_of(
-        &views[i], found_peaks + i, static_cast<std::ptrdiff_t>(count), ways, frame.size);
+        &views[i], found_peaks + i, static_cast<std::ptrdiff_t>(searches.size()), ways, frame.size);
     if (settings.turns) target->ways = ways.next(filter_detections[i].angle - angle);
   }
   return {};
 }
 
 /// Says what the first views have to do with detections, of no more targets than at_a_time.
-Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> searches,
+Status Tracker::Impl::compare(std::span<const Search> searches,
                               std::span<FilterDetection> filter_detections) {
   std::vector<std::size_t> doubtful;
   views.clear();
@@ -158,20 +229,21 @@ Status Tracker::Impl::compare(const MatrixView& frame, std::span<const Search> s
         target.initial_box.view_of(detection.box, turned(detection.angle), target.filter));
   }
   if (doubtful.empty()) return {};
-  if (Status s = records.provide(device.backend, doubtful.size()); !s.ok()) return s;
-  if (Status s = show(frame, doubtful.size()); !s.ok()) return s;
-  const auto& [looks, croppings, _] = records.device;
+  if (Status s = looked.records.provide(device.backend, doubtful.size()); !s.ok()) return s;
+  if (Status s = show(looked, frame, doubtful.size()); !s.ok()) return s;
+  const auto& [looks, croppings, _] = looked.records.device;
   const auto count = static_cast<int>(doubtful.size());
-  auto* const likenesses = likeness.as<double>();
+  auto* const likenesses = looked.likeness.as<double>();
+  if (Status s = looked.records.upload(device.backend, {}); !s.ok()) return s;
   if (Status s = side.fork({}); !s.ok()) return s;
-  if (Status s = filters.compare_colors(features.colors(), looks, croppings, count, false,
+  if (Status s = filters.compare_colors(looked.features.frame(), looks, croppings, count, false,
                                         likenesses, side.stream());
       !s.ok())
     return s;
-  const auto seen = features.enqueue(looks, croppings, 0, count);
-  if (!seen.ok()) return seen.status();
-  auto* const responses = response_peaks.as<tracker::ResponsePeak>();
-  if (Status s = filters.ask_kept(seen.value(), responses, {}); !s.ok()) return s;
+  if (Status s = looked.features.enqueue(looks, croppings, 0, count, {}); !s.ok()) return s;
+  auto* const responses = looked.response_peaks.as<tracker::ResponsePeak>();
+  if (Status s = filters.ask_kept(looked.features.seen(looks, 0, count), responses, {}); !s.ok())
+    return s;
   if (Status s = side.join({}); !s.ok()) return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
   for (std::size_t i = 0; i < doubtful.size(); ++i) {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "device/runtime.hpp"
-#include "stages/tracker/crop.hpp"
 #include "stages/tracker/filter_update.hpp"
+#include "stages/tracker/window.hpp"
 
 namespace xcorr::tracker {
 
@@ -42,10 +42,12 @@ class WindowRecords {
     device = {on_device_, windows};
     return {};
   }
-  Status upload(Backend backend) const {
+  Status upload(Backend backend, Stream stream) const {
     const Copy copy = bytes_copy(on_device_.data(), on_host_.data(), Records::bytes(windows_));
-    return runtime(backend).copy(copy, Memory::host, Memory::device, {});
+    return runtime(backend).copy(copy, Memory::host, Memory::device, stream);
   }
+
+  std::size_t bytes() const { return on_host_.bytes() + on_device_.bytes(); }
 
  private:
   Block on_host_, on_device_;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the CPU, an image a thread: the luma of all that it reads is made
-// first. A vector has neighbouring pixels of a row of the image. They equal those of cropped()
-// (stages/tracker/crop.hpp) to the last bit.
+// Turned windows on the CPU: the luma of all that one reads is made first. A vector has
+// neighbouring pixels of a row of the window.
+#include "cpu/tracker/turned_window.hpp"
+
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/tracker/crop.cpp"
+#define HWY_TARGET_INCLUDE "cpu/tracker/turned_window.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#ifndef XCORR_CPU_CROP
-#define XCORR_CPU_CROP
+#ifndef XCORR_CPU_TURNED_WINDOW
+#define XCORR_CPU_TURNED_WINDOW
 #include <algorithm>
 #include <bit>
 #include <vector>
 
-#include "cpu/common/common.hpp"
-#include "stages/tracker/crop.hpp"
+#include "stages/tracker/turned_window.hpp"
 
-namespace xcorr::cpu::crops {
+namespace xcorr::cpu::turned_windows {
 
 using namespace tracker;
 
@@ -29,7 +29,7 @@ struct LumaPart {
   int width, height;
   std::vector<std::uint8_t> values;
 
-  /// Makes it what an image reads, unless that is too much.
+  /// Makes it what a window reads, unless that is too much.
   bool covers(const Cropping& from) {
     constexpr int last = window_size - 1;
     const std::int64_t n = std::int64_t{last} * from.samples + from.samples - 1;
@@ -46,19 +46,19 @@ struct LumaPart {
   }
 
   template <int bytes>
-  void read(const stage::Crop::Problem& p, const std::uint8_t* pixels) {
+  void read(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels) {
     values.resize(static_cast<std::size_t>(width) * height + read_past);
-    const auto within = [](std::int64_t at, int begin, int length) {
-      return std::clamp<std::int64_t>(at - begin, 0, length - 1);
+    const auto within = [](std::int64_t at, int length) {
+      return std::clamp<std::int64_t>(at, 0, length - 1);
     };
     // Columns from the first one that is there to the last; the others repeat these.
-    const int begin = static_cast<int>(std::clamp<std::int64_t>(p.part.x - left, 0, width - 1));
-    const int end = static_cast<int>(
-        std::clamp<std::int64_t>(p.part.x + p.part.width - left, begin + 1, width));
+    const int begin = static_cast<int>(std::clamp<std::int64_t>(-left, 0, width - 1));
+    const int end =
+        static_cast<int>(std::clamp<std::int64_t>(p.frame.width - left, begin + 1, width));
     for (int y = 0; y < height; ++y) {
       std::uint8_t* const row = &values[static_cast<std::size_t>(y) * width];
-      const std::uint8_t* const from = pixels + within(top + y, p.part.y, p.part.height) * p.pitch +
-                                       within(left + begin, p.part.x, p.part.width) * bytes;
+      const std::uint8_t* const from = pixels + within(top + y, p.frame.height) * p.pitch +
+                                       within(left + begin, p.frame.width) * bytes;
       for (int x = begin; x < end; ++x)
         row[x] = luma_of<bytes>(p.layout, from + std::int64_t{x - begin} * bytes);
       std::fill(row, row + begin, row[begin]);
@@ -73,11 +73,11 @@ struct LumaPart {
   static constexpr int read_past = 2;
 };
 
-}  // namespace xcorr::cpu::crops
+}  // namespace xcorr::cpu::turned_windows
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace xcorr::cpu::crops::HWY_NAMESPACE {
+namespace xcorr::cpu::turned_windows::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<std::int32_t, 16>;
@@ -101,7 +101,7 @@ HWY_INLINE V read_between(const LumaPart& part, V x, V y) {
   return mixed(in_row(first), in_row(first + part.width), down);
 }
 
-void fill(const LumaPart& part, const Cropping& from, std::uint8_t* image) {
+void fill(const LumaPart& part, const Cropping& from, float* window) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d)), samples = from.samples;
   const auto x0 = static_cast<std::int32_t>(from.x - (part.left << 16));
@@ -126,52 +126,42 @@ void fill(const LumaPart& part, const Cropping& from, std::uint8_t* image) {
                   part, hn::Add(x_steps, hn::Set(d, x + m * from.x_by_column + n * from.x_by_row)),
                   hn::Add(y_steps, hn::Set(d, y + m * from.y_by_column + n * from.y_by_row))));
       const V mean = hn::ShiftRight<16>(hn::Mul(hn::ShiftRight<16>(sum), share));
-      const hn::Rebind<std::uint8_t, D> d8;
-      hn::StoreU(hn::DemoteTo(d8, mean), d8, image);
-      image += lanes;
+      const hn::Rebind<float, D> d32;
+      hn::StoreU(hn::ConvertTo(d32, mean), d32, window);
+      window += lanes;
     }
 }
 
-}  // namespace xcorr::cpu::crops::HWY_NAMESPACE
+}  // namespace xcorr::cpu::turned_windows::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace xcorr::cpu {
-namespace crops {
+namespace turned_windows {
 
 HWY_EXPORT(fill);
 
 template <int bytes>
-void crop(const stage::Crop::Problem& p, const stage::Crop::Buffers& b) {
-  parallel_for(0, p.images, [&](int i) {
-    const Cropping& from = b.croppings[i];
-    if (from.samples == 0) return;
-    std::uint8_t* const image = b.images + std::int64_t{i} * window_size * window_size;
-    static thread_local LumaPart part;
-    if (std::endian::native == std::endian::little && part.covers(from)) {
-      part.read<bytes>(p, b.pixels);
-      return HWY_DYNAMIC_DISPATCH(fill)(part, from, image);
-    }
-    for (int pixel = 0; pixel < window_size * window_size; ++pixel)
-      image[pixel] = cropped<bytes>(p, b.pixels, from, pixel % window_size, pixel / window_size);
-  });
+void read(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels, const Cropping& from,
+          float* window) {
+  static thread_local LumaPart part;
+  if (std::endian::native == std::endian::little && part.covers(from)) {
+    part.read<bytes>(p, pixels);
+    return HWY_DYNAMIC_DISPATCH(fill)(part, from, window);
+  }
+  for (int i = 0; i < window_size * window_size; ++i)
+    window[i] =
+        static_cast<float>(turned_pixel<bytes>(p, pixels, from, i % window_size, i / window_size));
 }
 
-Status launch(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buffers& b,
-              PlanState*) {
-  constexpr void (*of_bytes[])(const stage::Crop::Problem&, const stage::Crop::Buffers&) = {
-      crop<1>, crop<2>, crop<3>, crop<4>};
-  of_bytes[p.layout.bytes - 1](p, b);
-  return {};
+}  // namespace turned_windows
+
+void read_turned_window(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
+                        const tracker::Cropping& from, float* window) {
+  using namespace turned_windows;
+  constexpr decltype(&read_turned_window) of_bytes[] = {read<1>, read<2>, read<3>, read<4>};
+  of_bytes[p.layout.bytes - 1](p, pixels, from, window);
 }
-
-constexpr Variant<stage::Crop> table[] = {
-    {{.name = "crop", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
-};
-
-}  // namespace crops
-
-Family crop_family() { return Family(crops::table); }
 
 }  // namespace xcorr::cpu
 #endif
