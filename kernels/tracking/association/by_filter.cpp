@@ -14,9 +14,12 @@
 namespace xcorr::follow {
 namespace {
 
-/// A filter responds to its target with at least this share of what it did on average; to one that
-/// was lost with more, since what looks like it may be there instead.
-constexpr double least_share = 0.5, least_share_to_find = 0.85;
+/// A filter responds to its target with at least this share of what it did on average; with less
+/// where that is sharp, since what turns or deforms is responded to less from frame to frame; to
+/// one that was lost with more, since what looks like it may be there instead.
+constexpr double least_share = 0.5, least_share_if_sharp = 0.2, least_share_to_find = 0.85;
+/// How sure a detection has to be for that.
+constexpr double sure_if_sharp = 0.9;
 
 /// What stands still is learnt at one place between the pixels, and responded to less at any other,
 /// but sharply still. How sure a detection has to be to be found with less.
@@ -44,7 +47,8 @@ constexpr double sure_if_recognised = 0.4, least_share_if_recognised = 0.15,
 /// Of boxes with less than two pixels a cell many things have the colours.
 constexpr double least_side_by_color = 20;
 
-/// Every so many detections are learnt: others hardly differ.
+/// Every so many detections are learnt: others hardly differ. But all are that are responded to
+/// with less than on average, since they do.
 constexpr int detections_to_learn = 2;
 
 /// Of a whole frame, the peaks at which a lost target is sought.
@@ -116,6 +120,12 @@ bool is_recognised(const RatedDetection& one, const Track& track) {
          has_middle_of(track.shadow.box, one.box);
 }
 
+/// Of what is followed: what its filter must respond at least, as a share of what it did on
+/// average.
+double least_share_of(const RatedDetection& one) {
+  return one.confidence >= sure_if_sharp ? least_share_if_sharp : least_share;
+}
+
 struct Judgement {
   double sure, resemblance;
 };
@@ -124,8 +134,8 @@ struct Judgement {
 Judgement judge(const RatedDetection& one, const Track& track, const TrackRules& rules,
                 bool recognised) {
   const double usual = track.trace.usual;
-  const bool responds =
-      one.response >= least_share * usual && one.confidence >= rules.settings.min_confidence;
+  const bool responds = one.response >= least_share_of(one) * usual &&
+                        one.confidence >= rules.settings.min_confidence;
   const double growth = usual > 0 ? std::max(one.response / usual, 1.0) : 1;
   const double most = growth > one.most_growth ? confidence_in_doubt : track.most;
   if (recognised && !responds) return {one.recognition, std::min(one.recognition, most)};
@@ -273,8 +283,9 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
   });
   for (const auto& [track, rated_detection] : seen) {
     // What is elsewhere all at once may be another one, as where a lost target is found.
-    const double share =
-        is_expected(*rated_detection, *track, frame) ? least_share : least_share_to_find;
+    const double share = is_expected(*rated_detection, *track, frame)
+                             ? least_share_of(*rated_detection)
+                             : least_share_to_find;
     const bool recognised = track->entered() && is_recognised(*rated_detection, *track);
     const bool beyond = !has_middle_in(rated_detection->box, rules.area);
     const bool may_be_beyond =
@@ -373,10 +384,14 @@ std::vector<TargetBox> Targets::training_samples() const {
   std::vector<TargetBox> training_samples;
   for (const Track& track : tracks_) {
     const bool first = track.trace.detections == 1;
+    // Where another target is, too, what differs may be that one.
+    const bool alone = std::ranges::none_of(tracks_, [&](const Track& other) {
+      return &other != &track && overlap(other.last.box, track.last.box) > 0;
+    });
+    const bool differs = (alone && track.target.peak.score < track.trace.usual) ||
+                         track.trace.detections % detections_to_learn == 0;
     // Of what is beyond the edge most would be learnt from pixels that nothing shows.
-    if (track.seen() && !track.beyond &&
-        (first ||
-         (track.trace.sure >= sure_to_learn && track.trace.detections % detections_to_learn == 0)))
+    if (track.seen() && !track.beyond && (first || (track.trace.sure >= sure_to_learn && differs)))
       training_samples.push_back({track.filter, track.last.box, track.last.angle});
   }
   return training_samples;

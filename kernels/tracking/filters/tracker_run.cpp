@@ -8,7 +8,6 @@
 namespace xcorr {
 
 using tracker::AskedWindows;
-using tracker::Look;
 using tracker::Pupil;
 using tracker::Search;
 using tracker::Target;
