@@ -57,7 +57,7 @@ class FrameReader {
   Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream, Block* to = nullptr);
 
   /// The same of a frame of u8 for what reads its colours in place: nothing is gathered. The rows
-  /// are those of the whole frame, of which the part is there; frames that are copied are at the
+  /// are those of the whole frame, of which the part is there; what comes from the host is at the
   /// same address each time. \param planes  of the frame, one or color_planes \param luma  of the
   /// first plane's pixels \param part  from a column on that is a multiple of pitch_alignment
   Result<RowsWithColors> read_with_colors(const MatrixView& frame,

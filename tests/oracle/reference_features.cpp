@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "oracle/turned_window.hpp"
 #include "stages/image/luma.hpp"
-#include "stages/tracker/feature_maps.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -71,6 +71,8 @@ double read_at(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
                  across * luma_at(p, pixels, left + 1, top + 1));
 }
 
+}  // namespace
+
 std::vector<double> turned_window(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
                                   const Cropping& from) {
   constexpr double unit = 1.0 / (1 << 16);
@@ -90,6 +92,8 @@ std::vector<double> turned_window(const stage::FeatureMaps::Problem& p, const st
   }
   return window;
 }
+
+namespace {
 
 /// [cell][direction], with the cells around those of the window.
 struct Histograms {

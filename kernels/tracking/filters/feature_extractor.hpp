@@ -32,9 +32,9 @@ class FeatureExtractor {
   /// `turned`: windows may be.
   static Result<FeatureExtractor> make(const Device& device, bool turned);
 
-  /// Brings what windows see of a frame to where kernels read it: what is there already stays, all
-  /// others have the same place each time. \param views  round the middle of each there may be
-  /// others, a little larger and turned
+  /// Brings what windows see of a frame to where kernels read it: what is there already stays, and
+  /// what comes from the host has the same place each time. \param views  round the middle of each
+  /// there may be others, a little larger and turned
   Status take(const MatrixView& frame, std::span<const tracker::View> views);
   /// Memory for so many windows.
   Status provide(int windows);

@@ -119,7 +119,9 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Status wait_for_all();
   Status end_teaching();
   Status teach(const MatrixView& frame, std::span<const tracker::Pupil> taught_now);
-  Status see(int targets, int windows, Stream stream);
+  template <class EnqueueColors>
+  Status see(tracker::AskedWindows& windows, int count, Stream stream,
+             const EnqueueColors& enqueue_colors);
   Status ask(int targets, int ways);
   Status begin_look(std::span<const tracker::Search> searches);
   Status end_look(std::span<const tracker::Search> searches, FilterDetection* filter_detections);

@@ -81,6 +81,19 @@ Status Tracker::Impl::wait_for_all() {
 /// Before the windows of what was taught last are needed again.
 Status Tracker::Impl::end_teaching() { return pupils.empty() ? Status() : wait_for_all(); }
 
+/// Enqueues what the channels of so many windows are made by. \param enqueue_colors  enqueues on
+/// the side stream what their colours are for
+template <class EnqueueColors>
+Status Tracker::Impl::see(AskedWindows& windows, int count, Stream stream,
+                          const EnqueueColors& enqueue_colors) {
+  const auto& [looks, croppings, _] = windows.records.device;
+  if (Status s = windows.records.upload(device.backend, stream); !s.ok()) return s;
+  if (Status s = side.fork(stream); !s.ok()) return s;
+  if (Status s = enqueue_colors(); !s.ok()) return s;
+  if (Status s = windows.features.enqueue(looks, croppings, 0, count, stream); !s.ok()) return s;
+  return side.join(stream);
+}
+
 /// Enqueues the teaching of no more targets than at_a_time.
 Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> taught_now) {
   if (Status s = end_teaching(); !s.ok()) return s;
@@ -98,17 +111,13 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> taug
   const auto windows = static_cast<int>(count);
   auto* const first_responses = taught.response_peaks.as<tracker::ResponsePeak>();
   const WindowsKey key{taught.features.frame(), windows, windows, taught.bytes() + filters.bytes()};
-  const auto see = [&](Stream stream) -> Status {
-    if (Status s = taught.records.upload(device.backend, stream); !s.ok()) return s;
-    if (Status s = side.fork(stream); !s.ok()) return s;
-    if (Status s = filters.compare_colors(taught.features.frame(), looks, croppings, windows, true,
-                                          taught.likeness.as<double>(), side.stream());
-        !s.ok())
-      return s;
-    if (Status s = taught.features.enqueue(looks, croppings, 0, windows, stream); !s.ok()) return s;
-    return side.join(stream);
+  const auto lesson = [&](Stream stream) {
+    return see(taught, windows, stream, [&] {
+      return filters.compare_colors(taught.features.frame(), looks, croppings, windows, true,
+                                    taught.likeness.as<double>(), side.stream());
+    });
   };
-  if (Status s = run(lessons, key, {}, see); !s.ok()) return s;
+  if (Status s = run(lessons, key, {}, lesson); !s.ok()) return s;
   if (Status s = frame_read.record({}); !s.ok()) return s;
 
   const SeenWindows seen = taught.features.seen(looks, 0, windows);
@@ -134,20 +143,6 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> taug
   return {};
 }
 
-/// Enqueues what filters are asked about: channels, and priors. In all ways to look these are the
-/// same: they hardly differ by what colours are where.
-Status Tracker::Impl::see(int targets, int windows, Stream stream) {
-  const auto& [looks, croppings, _] = looked.records.device;
-  if (Status s = looked.records.upload(device.backend, stream); !s.ok()) return s;
-  if (Status s = side.fork(stream); !s.ok()) return s;
-  if (Status s =
-          filters.find_colors(looked.features.frame(), looks, croppings, targets, side.stream());
-      !s.ok())
-    return s;
-  if (Status s = looked.features.enqueue(looks, croppings, 0, windows, stream); !s.ok()) return s;
-  return side.join(stream);
-}
-
 /// Asks the filters of so many targets in so many ways.
 Status Tracker::Impl::ask(int targets, int ways) {
   const auto& [looks, croppings, _] = looked.records.device;
@@ -157,9 +152,13 @@ Status Tracker::Impl::ask(int targets, int ways) {
     return filters.ask(looked.features.seen(looks, first, count), targets, found_peaks + first,
                        stream);
   };
+  // In all ways to look the priors are the same: these hardly differ by what colours are where.
+  const auto find_colors = [&] {
+    return filters.find_colors(looked.features.frame(), looks, croppings, targets, side.stream());
+  };
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, ways that will not count are left out.
-    if (Status s = see(targets, targets, {}); !s.ok()) return s;
+    if (Status s = see(looked, targets, {}, find_colors); !s.ok()) return s;
     if (Status s = ask_for(0, targets, {}); !s.ok()) return s;
     for (int i = targets; i < windows; ++i)
       if (found_peaks[i % targets].psr < tracker::min_psr) looks[i].side = 0;
@@ -173,7 +172,7 @@ Status Tracker::Impl::ask(int targets, int ways) {
   const WindowsKey key{looked.features.frame(), targets, windows, looked.bytes() + filters.bytes(),
                        apart};
   const auto look = [&](Stream stream) -> Status {
-    if (Status s = see(targets, windows, stream); !s.ok() || apart) return s;
+    if (Status s = see(looked, windows, stream, find_colors); !s.ok() || apart) return s;
     return ask_for(0, windows, stream);
   };
   if (Status s = run(this->looks, key, {}, look); !s.ok() || !apart) return s;
@@ -233,17 +232,14 @@ Status Tracker::Impl::compare(std::span<const Search> searches,
   const auto& [looks, croppings, _] = looked.records.device;
   const auto count = static_cast<int>(doubtful.size());
   auto* const likenesses = looked.likeness.as<double>();
-  if (Status s = looked.records.upload(device.backend, {}); !s.ok()) return s;
-  if (Status s = side.fork({}); !s.ok()) return s;
-  if (Status s = filters.compare_colors(looked.features.frame(), looks, croppings, count, false,
-                                        likenesses, side.stream());
-      !s.ok())
-    return s;
-  if (Status s = looked.features.enqueue(looks, croppings, 0, count, {}); !s.ok()) return s;
+  const auto compare_colors = [&] {
+    return filters.compare_colors(looked.features.frame(), looks, croppings, count, false,
+                                  likenesses, side.stream());
+  };
+  if (Status s = see(looked, count, {}, compare_colors); !s.ok()) return s;
   auto* const responses = looked.response_peaks.as<tracker::ResponsePeak>();
   if (Status s = filters.ask_kept(looked.features.seen(looks, 0, count), responses, {}); !s.ok())
     return s;
-  if (Status s = side.join({}); !s.ok()) return s;
   if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
   for (std::size_t i = 0; i < doubtful.size(); ++i) {
     filter_detections[doubtful[i]].first_response_here = responses[i].response;
