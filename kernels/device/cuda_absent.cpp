@@ -22,6 +22,7 @@ constexpr Runtime no_runtime = {
     []() -> Result<void*> { return absent(); },
     [](void*) {},
     [](void*, Stream) { return absent(); },
+    [](Stream, void*) { return absent(); },
     [](void*) { return absent(); },
     [](Stream, Stream, void*) { return absent(); },
     []() -> Result<void*> { return absent(); },

@@ -98,8 +98,25 @@ void destroy_event(void* event) {
   if (event) cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
 
+/// Whether what is enqueued on the stream is recorded.
+bool is_recorded(Stream stream) {
+  cudaStreamCaptureStatus status;
+  return cudaStreamIsCapturing(native(stream), &status) == cudaSuccess &&
+         status == cudaStreamCaptureStatusActive;
+}
+
 Status record(void* event, Stream stream) {
-  return check(cudaEventRecord(static_cast<cudaEvent_t>(event), native(stream)), "event");
+  return check(cudaEventRecordWithFlags(
+                   static_cast<cudaEvent_t>(event), native(stream),
+                   is_recorded(stream) ? cudaEventRecordExternal : cudaEventRecordDefault),
+               "event");
+}
+
+Status delay(Stream stream, void* event) {
+  return check(
+      cudaStreamWaitEvent(native(stream), static_cast<cudaEvent_t>(event),
+                          is_recorded(stream) ? cudaEventWaitExternal : cudaEventWaitDefault),
+      "event");
 }
 
 Status wait_for(void* event) {
@@ -107,8 +124,9 @@ Status wait_for(void* event) {
 }
 
 Status order(Stream first, Stream second, void* event) {
-  if (Status s = record(event, first); !s.ok()) return s;
-  return check(cudaStreamWaitEvent(native(second), static_cast<cudaEvent_t>(event)), "event");
+  const auto at = static_cast<cudaEvent_t>(event);
+  if (cudaError_t error = cudaEventRecord(at, native(first))) return check(error, "event");
+  return check(cudaStreamWaitEvent(native(second), at), "event");
 }
 
 struct EventTimer {
@@ -174,14 +192,31 @@ Status replay(void* recording, Stream stream) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,      release,           copy,
-    register_host, unregister_host,   is_pinned,
-    is_here,       create_stream,     destroy_stream,
-    wait,          create_event,      destroy_event,
-    record,        wait_for,          order,
-    create_timer,  destroy_timer,     start,
-    stop,          elapsed,           begin_recording,
-    end_recording, destroy_recording, replay,
+    allocate,
+    release,
+    copy,
+    register_host,
+    unregister_host,
+    is_pinned,
+    is_here,
+    create_stream,
+    destroy_stream,
+    wait,
+    create_event,
+    destroy_event,
+    record,
+    delay,
+    wait_for,
+    order,
+    create_timer,
+    destroy_timer,
+    start,
+    stop,
+    elapsed,
+    begin_recording,
+    end_recording,
+    destroy_recording,
+    replay,
 };
 
 /// What kernels have been allowed, by device.

@@ -74,6 +74,7 @@ constexpr Runtime cpu_runtime = {
     [] { return Result<void*>(nullptr); },
     [](void*) {},
     [](void*, Stream) { return Status(); },
+    [](Stream, void*) { return Status(); },
     [](void*) { return Status(); },
     [](Stream, Stream, void*) { return Status(); },
     create_timer,

@@ -43,9 +43,13 @@ struct Runtime {
   Status (*wait)(Stream stream);
   Result<void*> (*create_event)();
   void (*destroy_event)(void* event);
-  /// The event happens when the stream has done what is enqueued on it so far.
+  /// The event happens when the stream has done what is enqueued on it so far. In a recording: each
+  /// time that this is done.
   Status (*record)(void* event, Stream stream);
-  /// Returns when it has happened, or at once if it was never recorded.
+  /// The stream continues only when the event has happened, or at once if it was never recorded. A
+  /// recording waits each time for what was recorded last.
+  Status (*delay)(Stream stream, void* event);
+  /// The same for the host.
   Status (*wait_for)(void* event);
   /// `second` continues only when `first` has done what is enqueued on it so far.
   Status (*order)(Stream first, Stream second, void* event);
@@ -124,7 +128,9 @@ class Event {
 
   explicit operator bool() const { return runtime_; }
   Status record(Stream stream) { return runtime_->record(event_, stream); }
-  /// Returns when it has happened, or at once if it was never recorded.
+  /// What is enqueued on the stream later runs when it has happened, or was never recorded.
+  Status delay(Stream stream) const { return runtime_->delay(stream, event_); }
+  /// Returns then.
   Status wait() const { return runtime_->wait_for(event_); }
   /// `second` continues only when `first` has done what is enqueued on it so far.
   Status order(Stream first, Stream second) { return runtime_->order(first, second, event_); }

@@ -65,7 +65,6 @@ std::vector<xcorr::Peak> DetectionSession::peaks_of(xcorr::Size frame,
 xcorr::Status DetectionSession::begin(const xcorr::MatrixView& frame, std::uint64_t number,
                                       const std::vector<DetectedBox>& detected) {
   number_ = number;
-  frame_ = frame;
   peaks_ = peaks_of(frame.size, detected);
   places_ = follower_.places_for_filters(number, peaks_);
   return filters_->enqueue(frame, places_);
@@ -76,8 +75,7 @@ xcorr::Status DetectionSession::finish(std::vector<xcorr::Target>& targets) {
   if (auto status = filters_->collect(found); !status.ok()) return status;
   xcorr::Follower before = follower_;
   follower_.update(number_, peaks_, places_, found);
-  if (auto status = filters_->enqueue_training(frame_, follower_.training_samples());
-      !status.ok()) {
+  if (auto status = filters_->enqueue_training(follower_.training_samples()); !status.ok()) {
     follower_ = std::move(before);
     return status;
   }

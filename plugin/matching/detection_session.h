@@ -68,7 +68,6 @@ class DetectionSession {
   xcorr::Follower follower_;
   std::shared_ptr<const TemplateSet> labels_ = std::make_shared<TemplateSet>();
   std::uint64_t number_ = 0;  ///< of the frame in flight
-  xcorr::MatrixView frame_;   ///< that frame
   std::vector<xcorr::Peak> peaks_;
   std::vector<xcorr::TargetBox> places_;
 };

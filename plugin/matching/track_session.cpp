@@ -191,7 +191,7 @@ xcorr::Status TrackSession::update_templates() {
 }
 
 xcorr::Status TrackSession::train_filters() {
-  auto status = filters_->enqueue_training(frame_, follower_.training_samples());
+  auto status = filters_->enqueue_training(follower_.training_samples());
   // Else the frame is analysed again, with the targets that there were before.
   if (status.ok()) filters_->keep_only(follower_.ids());
   return status;

@@ -183,6 +183,36 @@ TEST_P(TrackerTest, DoesTheSameInSteps) {
   EXPECT_TRUE(none.empty());
 }
 
+/// From what an earlier look has brought to the device or, where that is too little, from more: as
+/// from the frame itself.
+TEST_P(TrackerTest, LearnsInTheFrameThatWasSearched) {
+  Tracker other = std::move(Tracker::create(device_).value());
+  const Box still{220, 40, 24, 24};
+  Box moves{60, 80, 30, 26};
+  for (int i = 0; i < 8; ++i, moves.x += 5, moves.y += 9) {
+    Bytes frame = background(0.9 + 0.01 * i);
+    draw(frame, moves);
+    draw(frame, still, 5);
+    const std::vector<TargetBox> both{{1, moves}, {2, still}}, first{both[0]};
+    if (i == 0) {
+      EXPECT_EQ(tracker_->enqueue_training(both).code(), Code::invalid_argument);
+      ASSERT_TRUE(tracker_->enqueue(frame.view(), {}).ok());
+    } else {
+      std::vector<FilterDetection> expected, got;
+      ASSERT_TRUE(other.locate(frame.view(), first, expected).ok());
+      ASSERT_TRUE(tracker_->enqueue(frame.view(), first).ok());
+      ASSERT_TRUE(tracker_->collect(got).ok());
+      EXPECT_EQ(got[0].box.x, expected[0].box.x) << i;
+      EXPECT_EQ(got[0].psr, expected[0].psr) << i;
+      EXPECT_EQ(got[0].first_response, expected[0].first_response) << i;
+    }
+    const std::vector<TargetBox>& learnt = i % 3 == 0 ? both : first;
+    ASSERT_TRUE(other.train(frame.view(), learnt).ok());
+    ASSERT_TRUE(tracker_->enqueue_training(learnt).ok());
+    ASSERT_TRUE(tracker_->wait().ok());
+  }
+}
+
 /// It is learnt nevertheless, and responded to; but it says that this is not what was shown first.
 TEST_P(TrackerTest, TellsWhatNoLongerLooksAsItDidFirst) {
   const Box box{120, 90, 40, 40};

@@ -235,8 +235,8 @@ void describe(const std::vector<double>& window,
               const std::vector<std::array<double, learned_channels>>& learned, float* out,
               double* energies) {
   Histograms histograms = histograms_of(window);
+  std::fill_n(energies, energy_parts, 0.0);
   for (int y = 0; y < grid; ++y) {
-    energies[y] = 0;
     for (int x = 0; x < grid; ++x) {
       double values[channels] = {};
       for (int i = 0; i < 4; ++i) {
@@ -269,7 +269,8 @@ Status channels_of(const stage::FeatureMaps::Problem& p, const Device&,
     const std::vector<double> window = p.turned ? turned_window(p, b.pixels, b.croppings[i])
                                                 : upright_window(p, b.pixels, b.looks[i]);
     describe(window, learned_of(window, p, planes, b.croppings[i]),
-             b.channels + std::int64_t{i} * cells * channels, b.energies + std::int64_t{i} * grid);
+             b.channels + std::int64_t{i} * cells * channels,
+             b.energies + std::int64_t{i} * energy_parts);
   }
   return {};
 }

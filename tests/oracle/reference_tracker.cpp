@@ -8,6 +8,7 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "stages/tracker/filter_response.hpp"
@@ -66,8 +67,7 @@ void write(Complex value, float* spectrum, int frequency, int channel) {
 
 /// That of a window.
 void transform(const float* values, const double* energies, float* spectrum) {
-  double sum = 0;
-  for (int y = 0; y < grid; ++y) sum += energies[y];
+  const double sum = std::accumulate(energies, energies + energy_parts, 0.0);
   const double scale = sum > 1e-4 ? std::sqrt(cells * channels / sum) : 0;
   for (int c = 0; c < channels; ++c) {
     std::vector<double> image;
@@ -81,7 +81,7 @@ Status spectra(const stage::FeatureFft::Problem& p, const Device&,
                const stage::FeatureFft::Buffers& b, PlanState*) {
   for (std::int64_t window = 0; window < p.windows; ++window)
     if (b.looks[window].side != 0)
-      transform(b.channels + window * cells * channels, b.energies + window * grid,
+      transform(b.channels + window * cells * channels, b.energies + window * energy_parts,
                 b.spectra + window * spectrum_floats);
   return {};
 }
@@ -241,7 +241,8 @@ Status filter_response(const stage::FilterResponse::Problem& p, const Device&,
     if (look.side == 0) continue;
     const float* filter = b.filters + std::int64_t{2} * look.filter * spectrum_floats;
     std::vector<float> seen(spectrum_floats);
-    transform(b.channels + window * cells * channels, b.energies + window * grid, seen.data());
+    transform(b.channels + window * cells * channels, b.energies + window * energy_parts,
+              seen.data());
     const Vector all = response_of(seen.data(), filter),
                  target = response_of(seen.data(), filter + spectrum_floats);
     const auto surface = transformed_back(all), on_target = transformed_back(target);

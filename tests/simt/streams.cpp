@@ -71,9 +71,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (!is_allowed(stream)) return fail(cudaErrorStreamCaptureUnsupported);
   return attempt([] { return cudaSuccess; });
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
   return attempt([&] {
-    if (event->capture && event->capture == capturing) {
+    if (flags == cudaEventWaitDefault && event->capture && event->capture == capturing) {
       stream->capture = event->capture;
       stream->capture->all.try_emplace(stream);
       for (const auto& [other, work] : event->behind)
@@ -103,6 +103,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
   });
 }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  if (flags == cudaEventRecordDefault) return cudaEventRecord(event, stream);
+  // What a graph does is done when its launch returns, so that the event has happened then.
+  if (!stream || !stream->capture) return fail(cudaErrorInvalidValue);
+  return attempt([] { return cudaSuccess; });
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->capture) return fail(cudaErrorStreamCaptureUnsupported);
   return attempt([] { return cudaSuccess; });
@@ -116,6 +122,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 
 // ---- graphs ---------------------------------------------------------------------------------
 
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = stream && stream->capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   if (!stream || stream->capture || capturing) return fail(cudaErrorStreamCaptureUnsupported);
   return attempt([&] {

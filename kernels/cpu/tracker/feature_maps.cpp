@@ -295,7 +295,7 @@ void describe(Scratch& scratch, bool has_colors, const ColorOf& color_of, float*
   const float* const gains = learned::Parameters::of_all().gradient_gains();
   find_energies(scratch.histograms, scratch.energies);
   make_scales(scratch.energies, scratch.scales);
-  std::fill_n(row_energies, grid, 0.0);
+  std::fill_n(row_energies, energy_parts, 0.0);
   const auto put = [&](int x, int y, const std::array<float, learned_channels>& of_cell) HWY_ATTR {
     std::array<float, std::max(tracker::channels, bins)> values;
     const float* scales = &scratch.scales[y * padded + x];
@@ -332,7 +332,7 @@ void make_feature_maps(const stage::FeatureMaps::Problem& p, const stage::Featur
   };
   describe(scratch, p.colors.colors != Colors::none, color_of,
            b.channels + std::int64_t{window} * cells * tracker::channels,
-           b.energies + std::int64_t{window} * grid);
+           b.energies + std::int64_t{window} * energy_parts);
 }
 
 }  // namespace xcorr::cpu::feature_maps::HWY_NAMESPACE

@@ -132,7 +132,7 @@ HWY_INLINE void inverse(const float* spectrum, Image& image) {
 }
 
 inline void make_spectrum(const float* values, const double* energies, float* spectrum) {
-  take(values, scale_of(std::accumulate(energies, energies + grid, 0.0)), scratch().image);
+  take(values, scale_of(std::accumulate(energies, energies + energy_parts, 0.0)), scratch().image);
   forward(scratch().image, spectrum);
 }
 
@@ -310,16 +310,16 @@ struct Surface {
 };
 
 inline double psr(const FilterShape& shape, const Surface& surface, int best) {
+  const TargetReach target(shape);
   double sum = 0, squares = 0;
-  int count = 0;
   for (int y = 0; y < grid; ++y)
     for (int x = 0; x < grid; ++x) {
-      if (near_target(shape, x, y, best)) continue;
+      if (target.has(x, y, best)) continue;
       const double value = surface.values[y * grid + x];
       sum += value;
       squares += value * value;
-      ++count;
     }
+  const int count = cells - target.count();
   if (count == 0) return 0;
   const double mean = sum / count, variance = squares / count - mean * mean;
   return variance > 0 ? (surface.near(best) - mean) / std::sqrt(variance) : 0;

@@ -27,7 +27,8 @@ Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
   parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
     if (b.looks[i].side == 0) return;
     HWY_DYNAMIC_DISPATCH(make_spectrum)
-    (b.channels + i * cells * channels, b.energies + i * grid, b.spectra + i * spectrum_floats);
+    (b.channels + i * cells * channels, b.energies + i * energy_parts,
+     b.spectra + i * spectrum_floats);
   });
   return {};
 }
@@ -50,7 +51,7 @@ Status filter_response_all(const stage::FilterResponse::Problem& p, const Device
     if (b.looks[i].side == 0) return;
     const std::int64_t filter = b.looks[i].filter;
     b.response_peaks[i] = HWY_DYNAMIC_DISPATCH(filter_response)(
-        b.channels + i * cells * channels, b.energies + i * grid, b.shapes[filter],
+        b.channels + i * cells * channels, b.energies + i * energy_parts, b.shapes[filter],
         b.filters + 2 * filter * spectrum_floats,
         p.priors > 0 ? b.priors + i % p.priors * cells : nullptr);
   });

@@ -9,7 +9,7 @@ namespace tracker {
 namespace {
 
 template <int pairs>
-__global__ void __launch_bounds__(threads_of_pairs)
+__global__ void __launch_bounds__(threads_of(pairs))
     feature_fft(const Look* looks, const float* channels_of, const double* energies,
                 float* spectra) {
   const std::int64_t window = blockIdx.y;
@@ -18,8 +18,8 @@ __global__ void __launch_bounds__(threads_of_pairs)
   Value* const images = dynamic_shared<Value>();
   const int channel = first_channel<pairs>();
   read_channels<pairs>(channels_of + window * cells * channels + place_of(0, channel),
-                       energies + window * grid, images);
-  transform<Direction::forward>(images, pairs);
+                       energies + window * energy_parts, images);
+  transform<Direction::forward, pairs>(images);
   write_spectrum<pairs>(images, spectra + window * spectrum_floats + real_place_of(0, channel));
 }
 
@@ -29,7 +29,7 @@ Status launch(const stage::FeatureFft::Problem& p, const Device& device,
               const stage::FeatureFft::Buffers& b, PlanState*) {
   const auto launch_by = [&](int pairs, auto kernel) {
     return enqueue_early(device, "feature_fft", kernel, dim3(blocks_of_window(pairs), p.windows),
-                         threads_of_pairs, bytes_of_pairs(pairs), b.stream, b.looks, b.channels,
+                         threads_of(pairs), bytes_of_pairs(pairs), b.stream, b.looks, b.channels,
                          b.energies, b.spectra);
   };
   return by_single_pairs(p.windows, device)

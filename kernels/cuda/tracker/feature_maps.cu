@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Channels of windows on the GPU. Their pixels and colours are resampled, and of these the learned
-// channels are made. Then a block makes the channels of four rows of cells: gradients of the pixels
-// that count in them and in the cells around, histograms by a thread a cell, and of these and of
-// what is learned the channels by a thread a cell. Each kernel begins while the one before ends.
+// Channels of windows on the GPU. Their pixels and colours are resampled. Of these some blocks make
+// the learned channels and others the gradients' of four rows of cells each: gradients of the
+// pixels that count in them and in the cells around, histograms by a thread a cell, and of these
+// the channels by a thread a cell. The second kernel begins while the first one ends.
 #include <algorithm>
 
 #include "cuda/common/launch.cuh"
@@ -17,11 +17,12 @@ namespace {
 
 // ---- feature_maps -------------------------------------------------------------------------------
 
-constexpr int threads = 256;
+constexpr int threads = learned_threads;
 constexpr int cell_rows = 4, cell_blocks = grid / cell_rows;
 constexpr int padded = grid + 2;  ///< cells of a row, with those around
 constexpr int cells_here = (cell_rows + 2) * padded;
 static_assert(cells_here <= threads);
+static_assert(grid + learned_blocks <= energy_parts);
 /// In a cell count the pixels up to two away from it; cells are counted from the one before the
 /// window.
 constexpr int reach = 2 * cell;
@@ -136,10 +137,10 @@ __device__ float make_histogram(Strip& strip) {
   return energy;
 }
 
-/// Writes the channels of a cell, with what is learned, and returns their squares' sum.
-/// \param faded  what is left of them
-__device__ double write_channels(const Strip& strip, const float* learned, int x, int y, int top,
-                                 float faded, float* out) {
+/// Writes the gradients' channels of a cell and returns their squares' sum. \param faded  what is
+/// left of them
+__device__ double write_channels(const Strip& strip, int x, int y, int top, float faded,
+                                 float* out) {
   const auto place = [=](int cx, int cy) {
     return (clamped(cy, 1, grid) - top) * padded + clamped(cx, 1, grid);
   };
@@ -154,54 +155,77 @@ __device__ double write_channels(const Strip& strip, const float* learned, int x
     scales[i] = rsqrtf(energy_at(0, 0) + energy_at(dx, 0) + energy_at(0, dy) + energy_at(dx, dy) +
                        least_energy);
   }
-  float values[channels];
+  float values[directions];
+  double squares = 0;
 #pragma unroll
   for (int k = 0; k < directions; ++k) {
     const float length = strip.histograms[k][here];
     values[k] = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) values[k] += 0.5f * fminf(length * scales[i], longest_gradient);
-    values[k] *= learned_parameters[first_gain + k];
+    values[k] *= learned_parameters[first_gain + k] * faded;
+    squares += values[k] * values[k];
   }
 #pragma unroll
-  for (int k = 0; k < learned_channels; ++k) values[directions + k] = learned[k];
-  double squares = 0;
-#pragma unroll
-  for (int k = 0; k < channels; k += 4) {
-    float of_four = 0;
-#pragma unroll
-    for (int i = k; i < k + 4; ++i) {
-      values[i] *= faded;
-      of_four += values[i] * values[i];
-    }
-    squares += of_four;
-    *reinterpret_cast<float4*>(out + place_of(0, k)) = {values[k], values[k + 1], values[k + 2],
-                                                        values[k + 3]};
-  }
+  for (int k = 0; k < directions; k += 2)
+    *reinterpret_cast<float2*>(out + place_of(0, k)) = {values[k], values[k + 1]};
   return squares;
 }
 
-__global__ void __launch_bounds__(threads)
-    describe(stage::FeatureMaps::Buffers b, const Window* windows, Fade fade) {
-  __shared__ Strip strip;
-  const std::int64_t number = blockIdx.y;
-  wait_for_previous();
-  if (b.looks[number].side == 0) return;
-  const int top = blockIdx.x * cell_rows;  // with the row above it, counted from that one
-  find_gradients(windows[number].pixels, first_pixel_of(top), strip);
+/// A block's part of the gradients' channels of a window. \param top  of its rows of cells
+__device__ void find_channels(Strip& strip, const Window& window, int top, const Fade& fade,
+                              float* channels_of, double* energies) {
+  find_gradients(window.pixels, first_pixel_of(top), strip);
   __syncthreads();
   if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip);
   __syncthreads();
   if (threadIdx.x < cell_rows * grid) {
     const int x = threadIdx.x % grid, y = top + threadIdx.x / grid;
-    strip.sums[threadIdx.x] = write_channels(
-        strip, windows[number].learned[y * grid + x], x, y, top, fade.of[x] * fade.of[y],
-        b.channels + number * cells * channels + place_of(y * grid + x, 0));
+    strip.sums[threadIdx.x] = write_channels(strip, x, y, top, fade.of[x] * fade.of[y],
+                                             channels_of + place_of(y * grid + x, 0));
   }
   __syncthreads();
   if (const int row = threadIdx.x / 32; row < cell_rows) {
     const double sum = warp_sum(strip.sums + row * grid, grid);
-    if (threadIdx.x % 32 == 0) b.energies[number * grid + top + row] = sum;
+    if (threadIdx.x % 32 == 0) energies[top + row] = sum;
+  }
+}
+
+/// Which channels of windows blocks make: of few windows all at once, of many one after the other,
+/// as each alone leaves registers for more blocks.
+enum class Channels { all, learned, of_gradients };
+constexpr unsigned blocks_for(Channels which) {
+  return (which == Channels::of_gradients ? 0 : learned_blocks) +
+         (which == Channels::learned ? 0 : cell_blocks);
+}
+
+constexpr std::size_t bytes_for(Channels which) {
+  return which == Channels::learned        ? sizeof(LearnedPart)
+         : which == Channels::of_gradients ? sizeof(Strip)
+                                           : std::max(sizeof(LearnedPart), sizeof(Strip));
+}
+
+/// Grid: the parts of a window, windows.
+template <Channels which>
+__global__ void __launch_bounds__(threads)
+    describe(stage::FeatureMaps::Buffers b, const Window* windows, Fade fade) {
+  alignas(16) __shared__ std::uint8_t memory[bytes_for(which)];
+  const std::int64_t number = blockIdx.y;
+  wait_for_previous();
+  if (b.looks[number].side == 0) return;
+  const Window& window = windows[number];
+  float* const channels_of = b.channels + number * cells * channels;
+  double* const energies = b.energies + number * energy_parts;
+  const int tile = which == Channels::of_gradients ? learned_blocks + blockIdx.x : blockIdx.x;
+  if (which == Channels::learned || (which == Channels::all && tile < learned_blocks)) {
+    auto& part = reinterpret_cast<LearnedPart&>(memory);
+    const double sum = learn(part, window, tile, fade, channels_of);
+    if (threadIdx.x == 0) energies[grid + tile] = sum;
+    if (tile == 0 && threadIdx.x < energy_parts - grid - learned_blocks)
+      energies[grid + learned_blocks + threadIdx.x] = 0;
+  } else {
+    auto& strip = reinterpret_cast<Strip&>(memory);
+    find_channels(strip, window, (tile - learned_blocks) * cell_rows, fade, channels_of, energies);
   }
 }
 
@@ -233,13 +257,15 @@ Status launch_some(const stage::FeatureMaps::Problem& p, const Device& device,
                         dim3(row_blocks, p.windows), cut_threads, 0, b.stream, p, b, windows);
       !s.ok())
     return s;
-  if (Status s = enqueue_early(device, "feature_maps: learn", learn,
-                               dim3(learned_tiles * learned_tiles, p.windows), learned_threads, 0,
-                               b.stream, b, windows);
-      !s.ok())
-    return s;
-  return enqueue_early(device, "feature_maps: describe", describe, dim3(cell_blocks, p.windows),
-                       threads, 0, b.stream, b, windows, whole_fade);
+  const auto describe_by = [&](auto kernel, Channels which) {
+    return enqueue_early(device, "feature_maps: describe", kernel,
+                         dim3(blocks_for(which), p.windows), threads, 0, b.stream, b, windows,
+                         whole_fade);
+  };
+  if (p.windows * blocks_for(Channels::all) <= 2u * device.multiprocessors)
+    return describe_by(describe<Channels::all>, Channels::all);
+  if (Status s = describe_by(describe<Channels::learned>, Channels::learned); !s.ok()) return s;
+  return describe_by(describe<Channels::of_gradients>, Channels::of_gradients);
 }
 
 Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
@@ -251,7 +277,7 @@ Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
     of_some.looks += first;
     of_some.croppings += first;
     of_some.channels += std::int64_t{first} * cells * channels;
-    of_some.energies += std::int64_t{first} * grid;
+    of_some.energies += std::int64_t{first} * energy_parts;
     if (Status s = launch_some(some, device, of_some); !s.ok()) return s;
   }
   return {};

@@ -3,7 +3,8 @@
 // Responses of filters on the GPU. A block transforms eight channels of a window and multiplies
 // them with those of the whole filter and of its part on the target; spectra are never written.
 // Then one block per window adds these products, transforms both responses as the parts of one
-// image and finds their tops.
+// image and finds their tops; of few windows two blocks do, of which one says where the top is and
+// the other one how high and how sharp.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/tracker/window_fft.cuh"
@@ -13,10 +14,15 @@ namespace xcorr::cuda {
 namespace tracker {
 namespace {
 
-constexpr int threads = 256, warps = threads / 32;
+constexpr int threads = threads_by_points, warps = threads / 32;
 
-/// Four blocks per multiprocessor, as many as have their images in its shared memory (9.0).
-__global__ void __launch_bounds__(threads_of_pairs, 4)
+/// Of few windows each block has more threads.
+constexpr int threads_of_few = 2 * threads_by_points, threads_of_many = threads_of(pairs_of_group);
+
+/// Of many windows there are four blocks per multiprocessor, as many as have their images in its
+/// shared memory (9.0).
+template <int threads>
+__global__ void __launch_bounds__(threads, threads == threads_of_many ? 4 : 1)
     multiply(const Look* looks, const float* channels_of, const double* energies,
              const float* filters, TwoParts* products) {
   Value* const images = dynamic_shared<Value>();
@@ -24,14 +30,15 @@ __global__ void __launch_bounds__(threads_of_pairs, 4)
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
-  read_channels<pairs_of_group>(channels_of + (window * groups + blockIdx.x) * cells * group,
-                                energies + window * grid, images);
-  transform<Direction::forward>(images, pairs_of_group);
+  read_channels<pairs_of_group, threads>(
+      channels_of + (window * groups + blockIdx.x) * cells * group,
+      energies + window * energy_parts, images);
+  transform<Direction::forward, pairs_of_group>(images);
   const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats +
                               real_place_of(0, blockIdx.x * group);
   TwoParts* const to = products + (window * groups + blockIdx.x) * frequencies;
 #pragma unroll 2
-  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+  for (int i = threadIdx.x; i < frequencies; i += threads) {
     TwoParts seen[pairs_of_group];
 #pragma unroll
     for (int p = 0; p < pairs_of_group; ++p) seen[p] = split(images + p * image_values, i);
@@ -68,13 +75,15 @@ struct Surfaces {
   const Value* image;
 
   __device__ float value(bool target, int place) const {
+    constexpr float share = 1.0f / cells;
     const Value both = image[place / grid * row_pitch + place % grid];
-    return (target ? both.im : both.re) / cells;
+    return share * (target ? both.im : both.re);
   }
 
   /// The tops of both parts, for all threads. \param shared  memory that they share
   __device__ void tops(Top (&shared)[2][warps], int& of_all, int& on_target) const {
     Top best[2] = {{-INFINITY, 0}, {-INFINITY, 0}};
+#pragma unroll
     for (int i = threadIdx.x; i < cells; i += threads) {
       best[0].take({value(false, i), i});
       best[1].take({value(true, i), i});
@@ -95,6 +104,7 @@ struct Surfaces {
   /// The top of one part together with what is added to it, for all threads.
   __device__ int top_with(const float* prior, bool target, Top (&shared)[warps]) const {
     Top best{-INFINITY, 0};
+#pragma unroll
     for (int i = threadIdx.x; i < cells; i += threads) best.take({value(target, i) + prior[i], i});
     best.share_in_warp();
     __syncthreads();  // all have read what was shared before
@@ -104,29 +114,31 @@ struct Surfaces {
     return best.place;
   }
 
-  /// The best of what lies on the target within a cell of one.
+  /// The best of what lies on the target within a cell of one, for all threads of a warp.
   __device__ float near(int place) const {
-    float most = value(true, place);
-    for (int y = -1; y <= 1; ++y)
-      for (int x = -1; x <= 1; ++x)
-        most = fmaxf(most, value(true, beside(place / grid, y) * grid + beside(place % grid, x)));
-    return most;
+    const int i = threadIdx.x % 32 % 9;
+    Top best{value(true, beside(place / grid, i / 3 - 1) * grid + beside(place % grid, i % 3 - 1)),
+             0};
+    best.share_in_warp();
+    return best.value;
   }
 };
 
-__device__ double psr(const FilterShape& shape, const Surfaces& surfaces, int best) {
-  double sums[3] = {};
+/// For all threads. \param top  of the surface
+__device__ double psr(const FilterShape& shape, const Surfaces& surfaces, int best, float top) {
+  const TargetReach target(shape);
+  double sums[2] = {};
+#pragma unroll
   for (int i = threadIdx.x; i < cells; i += threads) {
-    if (near_target(shape, i % grid, i / grid, best)) continue;
-    const double value = surfaces.value(true, i);
+    const double value = target.has(i % grid, i / grid, best) ? 0 : surfaces.value(true, i);
     sums[0] += value;
     sums[1] += value * value;
-    sums[2] += 1;
   }
   block_sums<warps>(sums);
-  if (sums[2] == 0) return 0;
-  const double mean = sums[0] / sums[2], variance = sums[1] / sums[2] - mean * mean;
-  return variance > 0 ? (surfaces.near(best) - mean) / sqrt(variance) : 0;
+  const int count = cells - target.count();
+  if (count == 0) return 0;
+  const double mean = sums[0] / count, variance = sums[1] / count - mean * mean;
+  return variance > 0 ? (top - mean) / sqrt(variance) : 0;
 }
 
 /// How many waves there are from top to bottom in a row of a spectrum.
@@ -139,7 +151,7 @@ constexpr int own_frequencies = ceil_div(frequencies, threads);
 ///                  \param waves  shared memory for those along x, then those along y
 __device__ Slope slope_at(const Value (&own)[own_frequencies], Value* waves, double x, double y) {
   if (const int i = threadIdx.x; i < half + grid) {
-    const double turns = (i < half ? i * x : wave_of(i - half) * y) / grid;
+    const double turns = (i < half ? i * x : wave_of(i - half) * y) * (1.0 / grid);
     const float length = i > 0 && 2 * i < grid ? 2 : 1;  // so many columns have that angle
     const auto angle = static_cast<float>(2 * (turns - rint(turns)));
     const float cosine = cospi(angle), sine = sinpi(angle);
@@ -173,6 +185,7 @@ __global__ void __launch_bounds__(threads)
   __shared__ Top tops[2][warps];
   __shared__ Value waves[half + grid];
   const std::int64_t window = blockIdx.x;
+  const bool climbs = blockIdx.y == 0, rates = blockIdx.y == gridDim.y - 1;
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
@@ -190,7 +203,7 @@ __global__ void __launch_bounds__(threads)
     own[k] = sum;
     join(sum, f, image);
   }
-  transform<Direction::inverse>(image, 1);
+  transform<Direction::inverse, 1>(image);
 
   const Surfaces surfaces{image};
   int best_of_all, best_on_target;
@@ -202,14 +215,20 @@ __global__ void __launch_bounds__(threads)
                        ? surfaces.top_with(priors + window % prior_count * cells, jumped, tops[0])
                    : jumped ? best_on_target
                             : best_of_all;
-  Value chosen[own_frequencies];
+  xcorr::tracker::ResponsePeak& peak = response_peaks[window];
+  if (climbs) {
+    Value chosen[own_frequencies];
 #pragma unroll
-  for (int k = 0; k < own_frequencies; ++k) chosen[k] = jumped ? own[k].b : own[k].a;
-  double x = best % grid, y = best / grid;
-  climb(x, y, [&](double at_x, double at_y) { return slope_at(chosen, waves, at_x, at_y); });
-  const double sharp = psr(shapes[look.filter], surfaces, best);
-  if (threadIdx.x == 0)
-    response_peaks[window] = {from_middle(x), from_middle(y), surfaces.near(best), sharp};
+    for (int k = 0; k < own_frequencies; ++k) chosen[k] = jumped ? own[k].b : own[k].a;
+    double x = best % grid, y = best / grid;
+    climb(x, y, [&](double at_x, double at_y) { return slope_at(chosen, waves, at_x, at_y); });
+    if (threadIdx.x == 0) peak.x = from_middle(x), peak.y = from_middle(y);
+  }
+  if (rates) {
+    const float top = surfaces.near(best);
+    const double sharp = psr(shapes[look.filter], surfaces, best, top);
+    if (threadIdx.x == 0) peak.response = top, peak.psr = sharp;
+  }
 }
 
 bool supports(const stage::FilterResponse::Problem& p, const Device&) { return p.windows <= 65535; }
@@ -221,14 +240,20 @@ std::size_t workspace(const stage::FilterResponse::Problem& p, const Device&) {
 Status launch(const stage::FilterResponse::Problem& p, const Device& device,
               const stage::FilterResponse::Buffers& b, PlanState*) {
   auto* const products = static_cast<TwoParts*>(b.workspace);
-  if (Status s =
-          enqueue_early(device, "filter_response: multiply", multiply, dim3(groups, p.windows),
-                        threads_of_pairs, bytes_of_pairs(pairs_of_group), b.stream, b.looks,
-                        b.channels, b.energies, b.filters, products);
+  const auto multiply_by = [&](int threads, auto kernel) {
+    return enqueue_early(device, "filter_response: multiply", kernel, dim3(groups, p.windows),
+                         threads, bytes_of_pairs(pairs_of_group), b.stream, b.looks, b.channels,
+                         b.energies, b.filters, products);
+  };
+  if (Status s = groups * p.windows <= device.multiprocessors
+                     ? multiply_by(threads_of_few, multiply<threads_of_few>)
+                     : multiply_by(threads_of_many, multiply<threads_of_many>);
       !s.ok())
     return s;
-  return enqueue_early(device, "filter_response: find_top", find_top, p.windows, threads, 0,
-                       b.stream, b.looks, products, b.shapes, b.priors, p.priors, b.response_peaks);
+  const unsigned blocks = 2 * p.windows <= device.multiprocessors ? 2 : 1;
+  return enqueue_early(device, "filter_response: find_top", find_top, dim3(p.windows, blocks),
+                       threads, 0, b.stream, b.looks, products, b.shapes, b.priors, p.priors,
+                       b.response_peaks);
 }
 
 constexpr Variant<stage::FilterResponse> table[] = {

@@ -101,16 +101,16 @@ __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Filter
 }
 
 template <int pairs>
-__global__ void __launch_bounds__(threads_of_pairs) crop(stage::FilterUpdate::Buffers b) {
+__global__ void __launch_bounds__(threads_of(pairs)) crop(stage::FilterUpdate::Buffers b) {
   Value* const images = dynamic_shared<Value>();
   wait_for_previous();
   const int number = b.training_samples[blockIdx.y].filter;
   float* const filter = b.filters + std::int64_t{2} * number * spectrum_floats +
                         real_place_of(0, first_channel<pairs>());
   read_spectrum<pairs>(filter, images);
-  transform<Direction::inverse>(images, pairs);
+  transform<Direction::inverse, pairs>(images);
   const FilterShape& shape = b.shapes[number];
-  for (int i = threadIdx.x; i < cells; i += threads_of_pairs) {
+  for (int i = threadIdx.x; i < cells; i += threads_of(pairs)) {
     const int x = i % grid, y = i / grid;
     const float share = shape.on_target(x, y) ? 1.0f / cells : 0.0f;
 #pragma unroll
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(threads_of_pairs) crop(stage::FilterUpdate::Bu
       value = value * share;
     }
   }
-  transform<Direction::forward>(images, pairs);
+  transform<Direction::forward, pairs>(images);
   write_spectrum<pairs>(images, filter + spectrum_floats);
 }
 
@@ -131,7 +131,7 @@ Status launch(const stage::FilterUpdate::Problem& p, const Device& device,
               const stage::FilterUpdate::Buffers& b, PlanState*) {
   const auto crop_by = [&](int pairs, auto kernel) {
     return enqueue_early(device, "filter_update: crop", kernel,
-                         dim3(blocks_of_window(pairs), p.training_samples), threads_of_pairs,
+                         dim3(blocks_of_window(pairs), p.training_samples), threads_of(pairs),
                          bytes_of_pairs(pairs), b.stream, b);
   };
   const auto crop_all = [&] {

@@ -17,6 +17,7 @@ constexpr int learned_warps = 8, learned_threads = 32 * learned_warps;
 /// Cells of a block across and down, and such blocks of a window.
 constexpr int learned_side = 8, learned_tiles = grid / learned_side;
 static_assert(learned_side * learned_tiles == grid);
+constexpr int learned_blocks = learned_tiles * learned_tiles;
 
 /// The places of a layer's input that so many of its output need, across or down.
 constexpr int needed(int layer, int places) {
@@ -186,8 +187,10 @@ static __device__ void make_second(LearnedPart& part, int left, int top) {
   }
 }
 
-/// The last layer, of which each warp makes a tile of channels of 16 places.
-static __device__ void make_third(LearnedPart& part, float (*to)[learned_channels]) {
+/// The last layer, of which each warp makes a tile of channels of 16 places, and its channels at
+/// the part's cells, which begin at (column, row). Returns the sum of their squares, in one thread.
+static __device__ double make_third(LearnedPart& part, int column, int row, const Fade& fade,
+                                    float* channels_of) {
   using P = Product<2>;
   static_assert(third_part.products() * P::tiles == learned_warps);
   const int lane = threadIdx.x % 32, tile = threadIdx.x / 32 % P::tiles;
@@ -203,30 +206,44 @@ static __device__ void make_third(LearnedPart& part, float (*to)[learned_channel
     part.third_squares[tile][lower] = of_lower;
   }
   __syncthreads();
-  const int channel = tile * mma_columns + lane % 4 * 2;
-  if (channel >= learned_channels) return;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int i = half ? lower : upper;
-    float squares = least_square;
+  const auto squares_at = [&](int i) {
+    float squares = 0;
 #pragma unroll
     for (const auto& of_tile : part.third_squares) squares += of_tile[i];
-    const float share = learned_parameters[first_gain + directions] * rsqrtf(squares);
-    const Place<third_part> place(i);
-    *reinterpret_cast<float2*>(&to[place.y * grid + place.x][channel]) = {
-        share * sums.of[0][0][2 * half], share * sums.of[0][0][2 * half + 1]};
+    return squares;
+  };
+  const auto share_at = [&](int i, float squares) {
+    const Place<third_part> at(i);
+    return fade.of[column + at.x] * fade.of[row + at.y] *
+           learned_parameters[first_gain + directions] * rsqrtf(squares + least_square);
+  };
+  if (const int channel = tile * mma_columns + lane % 4 * 2; channel < learned_channels) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int i = half ? lower : upper;
+      const float share = share_at(i, squares_at(i));
+      const Place<third_part> at(i);
+      const int cell_there = (row + at.y) * grid + column + at.x;
+      *reinterpret_cast<float2*>(channels_of + place_of(cell_there, directions + channel)) = {
+          share * sums.of[0][0][2 * half], share * sums.of[0][0][2 * half + 1]};
+    }
   }
+  double sum = 0;
+  if (threadIdx.x < 32) {
+    for (int i = lane; i < third_part.places(); i += 32) {
+      const float squares = squares_at(i), share = share_at(i, squares);
+      sum += share * share * squares;
+    }
+    sum = warp_sum(sum);
+  }
+  return sum;
 }
 
-/// Grid: the tiles of a window, windows.
-static __global__ void __launch_bounds__(learned_threads)
-    learn(stage::FeatureMaps::Buffers b, Window* windows) {
-  __shared__ LearnedPart part;
-  wait_for_previous();
-  if (b.looks[blockIdx.y].side == 0) return;
-  Window& window = windows[blockIdx.y];
-  const int column = blockIdx.x % learned_tiles * learned_side,
-            row = blockIdx.x / learned_tiles * learned_side;
+/// A block's part of the learned channels of a window. Returns the sum of their squares, in its
+/// first thread. \param tile  of the window
+static __device__ double learn(LearnedPart& part, const Window& window, int tile, const Fade& fade,
+                               float* channels_of) {
+  const int column = tile % learned_tiles * learned_side, row = tile / learned_tiles * learned_side;
   const int left_2 = begin_of_input<2>(column), top_2 = begin_of_input<2>(row);
   const int left_1 = begin_of_input<1>(left_2) - square_reach,
             top_1 = begin_of_input<1>(top_2) - square_reach;
@@ -236,7 +253,7 @@ static __global__ void __launch_bounds__(learned_threads)
   __syncthreads();
   make_second(part, left_2, top_2);
   __syncthreads();
-  make_third(part, &window.learned[row * grid + column]);
+  return make_third(part, column, row, fade, channels_of);
 }
 
 }  // namespace xcorr::cuda::tracker

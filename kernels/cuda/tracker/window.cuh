@@ -16,7 +16,6 @@ struct alignas(16) Window {
   float pixels[window_size * window_size];  ///< luma
   /// What is learned from, as halves: the layers' input.
   alignas(16) std::uint16_t inputs[window_size][window_size][values];
-  float learned[cells][learned_channels];
 };
 
 }  // namespace xcorr::cuda::tracker

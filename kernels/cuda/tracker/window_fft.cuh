@@ -2,7 +2,8 @@
 //
 // Transforms of windows of 40 x 40 cells by a block, in shared memory: two real images share a
 // complex one, as its real and its imaginary part. A thread transforms a row or a column in its
-// registers.
+// registers; or, where there are so few windows that multiprocessors are left over, eight threads
+// do, which takes them a third of the time.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -18,11 +19,20 @@ using Value = Complex<float>;
 /// conflicts of banks.
 constexpr int row_pitch = grid + 1, image_values = grid * row_pitch;
 
+/// A line's transform is five-point ones of every eighth value, then eight-point ones.
+constexpr int first_points = 5, second_points = 8;
+static_assert(first_points * second_points == grid);
+static __device__ constexpr Roots<float, grid> roots_of_line;
+
 /// Of a group of channels, channel c and channel c + 4 are a pair. A block has all pairs of a
 /// group; or one, where there are so few windows that each such block has a multiprocessor: it ends
 /// sooner.
 constexpr int pairs_of_group = group / 2;
-constexpr int threads_of_pairs = pairs_of_group * grid;
+constexpr int threads_by_lines(int images) { return images * grid; }
+constexpr int threads_by_points = second_points * grid;
+constexpr int threads_of(int pairs) {
+  return pairs == 1 ? threads_by_points : threads_by_lines(pairs);
+}
 constexpr std::size_t bytes_of_pairs(int pairs) { return pairs * image_values * sizeof(Value); }
 constexpr unsigned blocks_of_window(int pairs) { return groups * pairs_of_group / pairs; }
 inline bool by_single_pairs(int windows, const Device& device) {
@@ -36,17 +46,16 @@ __device__ int first_channel() {
   return blockIdx.x / blocks * group + blockIdx.x % blocks * pairs;
 }
 
-/// Transforms as many images, by the first 40 threads for each. Begins and ends with a barrier.
-template <Direction D>
-__device__ void transform(Value* images, int count) {
-  const int thread = threadIdx.x, number = thread % grid;
-  Value* const image = images + thread / grid * image_values;
-  __syncthreads();
+/// Transforms images by 40 threads for each, the first ones of a block.
+template <Direction D, int images>
+__device__ void transform_by_lines(Value* first) {
+  const int number = threadIdx.x % grid;
+  Value* const image = first + threadIdx.x / grid * image_values;
+  const bool has_line = threadIdx.x < threads_by_lines(images);
   // Rows become columns, twice, by the same instructions: to fetch them takes as long as to execute
   // them.
 #pragma unroll 1
   for (int pass = 0; pass < 2; ++pass) {
-    const bool has_line = thread < count * grid;
     Value line[grid];
     if (has_line) {
 #pragma unroll
@@ -59,6 +68,54 @@ __device__ void transform(Value* images, int count) {
       for (int i = 0; i < grid; ++i) image[i * row_pitch + number] = line[i];
     __syncthreads();
   }
+}
+
+/// Transforms an image by 320 threads.
+template <Direction D>
+__device__ void transform_by_points(Value* image) {
+  const int number = threadIdx.x % grid, part = threadIdx.x / grid;
+  Value* const line = image + number * row_pitch;
+  Value factors[first_points];
+#pragma unroll
+  for (int k = 1; k < first_points; ++k) {
+    const int i = part * k;
+    factors[k] = {roots_of_line.cosine[i], roots_of_line.sine[i] * static_cast<int>(D)};
+  }
+#pragma unroll 1
+  for (int pass = 0; pass < 2; ++pass) {
+    Value few[first_points];
+#pragma unroll
+    for (int k = 0; k < first_points; ++k) few[k] = line[second_points * k + part];
+    dft<D>(few);
+    line[part] = few[0];
+#pragma unroll
+    for (int k = 1; k < first_points; ++k) line[second_points * k + part] = few[k] * factors[k];
+    __syncthreads();
+    const bool has_more = part < first_points;
+    Value more[second_points];
+    if (has_more) {
+#pragma unroll
+      for (int k = 0; k < second_points; ++k) more[k] = line[second_points * part + k];
+      dft<D>(more);
+    }
+    __syncthreads();
+    if (has_more)
+#pragma unroll
+      for (int k = 0; k < second_points; ++k)
+        image[(part + first_points * k) * row_pitch + number] = more[k];
+    __syncthreads();
+  }
+}
+
+/// Transforms images: one by 320 threads, several by as many as they have lines. Begins and ends
+/// with a barrier.
+template <Direction D, int images>
+__device__ void transform(Value* first) {
+  __syncthreads();
+  if constexpr (images == 1)
+    transform_by_points<D>(first);
+  else
+    transform_by_lines<D, images>(first);
 }
 
 /// What two channels have at a frequency.
@@ -100,13 +157,13 @@ __device__ inline void write(const Numbers<1>& value, float* to) { *to = value[0
 
 /// Reads a block's channels of a window, scaled as their energies say. \param channels_of  from the
 /// block's first one
-template <int pairs>
+template <int pairs, int threads = threads_of(pairs)>
 __device__ void read_channels(const float* channels_of, const double* energies, Value* images) {
-  static_assert(cells % threads_of_pairs == 0);
-  const float scale = scale_of(warp_sum(energies, grid));
+  const float scale = scale_of(warp_sum(energies, energy_parts));
 #pragma unroll
-  for (int k = 0; k < cells; k += threads_of_pairs) {
+  for (int k = 0; k < cells; k += threads) {
     const int i = k + static_cast<int>(threadIdx.x);
+    if (cells % threads != 0 && i >= cells) break;
     Numbers<pairs> re, im;
     read(channels_of + i * group, re);
     read(channels_of + i * group + pairs_of_group, im);
@@ -138,7 +195,7 @@ __device__ void read_pairs(const float* spectrum, int frequency, Pairs<pairs>& v
 /// Writes a block's part of a spectrum.
 template <int pairs>
 __device__ void write_spectrum(const Value* images, float* spectrum) {
-  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+  for (int i = threadIdx.x; i < frequencies; i += threads_of(pairs)) {
     Pairs<pairs> values;
 #pragma unroll
     for (int p = 0; p < pairs; ++p) {
@@ -156,7 +213,7 @@ __device__ void write_spectrum(const Value* images, float* spectrum) {
 
 template <int pairs>
 __device__ void read_spectrum(const float* spectrum, Value* images) {
-  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+  for (int i = threadIdx.x; i < frequencies; i += threads_of(pairs)) {
     Pairs<pairs> values;
     read_pairs(spectrum, i, values);
 #pragma unroll

@@ -84,6 +84,9 @@ class XCORR_API Tracker {
   /// The same, but it returns before the device has read the frame, which must stay as it is until
   /// wait() has returned. A device that fails meanwhile is told by a later call.
   Status enqueue_training(const MatrixView& frame, std::span<const TargetBox> targets);
+  /// The same in the frame that was searched last, which is still as it was then: what has been
+  /// brought to the device of it is not brought again.
+  Status enqueue_training(std::span<const TargetBox> targets);
   Status wait() const;
 
   /// Searches for each target around the middle of its box, up to half the box's size or a little

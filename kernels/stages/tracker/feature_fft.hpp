@@ -22,7 +22,7 @@ XCORR_HD constexpr int real_place_of(int frequency, int channel) {
   return (channel / group * 2 * frequencies + frequency) * group + channel % group;
 }
 
-/// By what the channels of a window are multiplied. \param energy  of all of its rows
+/// By what the channels of a window are multiplied. \param energy  of all of its parts
 XCORR_HD inline float scale_of(double energy) {
   constexpr double nothing = 1e-4;  // a flat window has less, but for rounding
   return energy > nothing ? static_cast<float>(std::sqrt(cells * channels / energy)) : 0;
@@ -54,7 +54,7 @@ struct FeatureFft {
     visit("looks", &Buffers::looks, records<tracker::Look>(windows));
     visit("channels", &Buffers::channels,
           records<float>(windows * tracker::cells * tracker::channels));
-    visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
+    visit("energies", &Buffers::energies, records<double>(windows * tracker::energy_parts));
     visit("spectra", &Buffers::spectra, records<float>(windows * tracker::spectrum_floats));
   }
 };

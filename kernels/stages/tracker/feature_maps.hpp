@@ -32,6 +32,10 @@ constexpr float longest_gradient = 0.2f;
 constexpr float least_energy = 0.1f;
 
 /// How much of a window's rows and columns of cells is left.
+/// Parts of the sum of a window's channels' squares: more than rows of cells, as those who make the
+/// channels share them out in another way.
+constexpr int energy_parts = 2 * grid;
+
 struct Fade {
   float of[grid];
   Fade() {
@@ -115,7 +119,8 @@ struct FeatureMaps {
     const tracker::Cropping* croppings = nullptr;  ///< where the windows lie
     /// [window][group][cell, row by row][channel of the group]
     float* channels = nullptr;
-    /// Of the channels of each window's rows of cells, the sum of squares: [window][row]
+    /// Sums of squares of the channels of each window, in parts, of which only the sum is agreed:
+    /// [window][part]
     double* energies = nullptr;
   };
 
@@ -130,7 +135,8 @@ struct FeatureMaps {
     visit("croppings", &Buffers::croppings, records<tracker::Cropping>(p.windows));
     visit("channels", &Buffers::channels,
           records<float>(std::int64_t{p.windows} * tracker::cells * tracker::channels));
-    visit("energies", &Buffers::energies, records<double>(std::int64_t{p.windows} * tracker::grid));
+    visit("energies", &Buffers::energies,
+          records<double>(std::int64_t{p.windows} * tracker::energy_parts));
   }
 };
 

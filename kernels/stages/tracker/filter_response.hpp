@@ -33,12 +33,22 @@ XCORR_HD inline int apart(int a, int b) {
 /// The row or column beside one, around the window's edge.
 XCORR_HD inline int beside(int a, int step) { return (a + step + grid) % grid; }
 
-/// Whether a cell is so near to the best one that it is still the target's.
-XCORR_HD inline bool near_target(const FilterShape& shape, int x, int y, int best) {
-  const int beside = static_cast<int>(shape.width / 2), above = static_cast<int>(shape.height / 2);
-  return apart(x, best % grid) <= (beside > 2 ? beside : 2) &&
-         apart(y, best / grid) <= (above > 2 ? above : 2);
-}
+/// How far cells are from the best one that are still the target's.
+struct TargetReach {
+  int x, y;
+
+  XCORR_HD explicit TargetReach(const FilterShape& shape)
+      : x(least(shape.width / 2)), y(least(shape.height / 2)) {}
+  XCORR_HD bool has(int at_x, int at_y, int best) const {
+    return apart(at_x, best % grid) <= x && apart(at_y, best / grid) <= y;
+  }
+  /// How many there are.
+  XCORR_HD int count() const { return along(x) * along(y); }
+
+ private:
+  XCORR_HD static int least(float half) { return half > 2 ? static_cast<int>(half) : 2; }
+  XCORR_HD static int along(int reach) { return 2 * reach < grid ? 2 * reach + 1 : grid; }
+};
 
 XCORR_HD inline double from_middle(double at) { return at > grid / 2 ? at - grid : at; }
 
@@ -115,7 +125,7 @@ struct FilterResponse {
     visit("looks", &Buffers::looks, records<tracker::Look>(windows));
     visit("channels", &Buffers::channels,
           records<float>(windows * tracker::cells * tracker::channels));
-    visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
+    visit("energies", &Buffers::energies, records<double>(windows * tracker::energy_parts));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
     visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
     visit("priors", &Buffers::priors, records<float>(std::int64_t{p.priors} * tracker::cells));

@@ -54,11 +54,11 @@ Likely best_of(const Likely& middle, double cell, const float* priors) {
 
 }  // namespace
 
-Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
-                                                    const tracker::Search& of, std::uint64_t turn) {
+Result<std::vector<Box>> Tracker::Impl::seek_colors(const tracker::Search& of, std::uint64_t turn) {
+  const Size frame = reader.frame().size;
   const auto& [target, box, angle, ways] = of;
   const tracker::View view = target->initial_box.view_of(box, 0, target->filter);
-  const std::vector<Likely> middles = middles_of(frame.size, view.look.side, turn);
+  const std::vector<Likely> middles = middles_of(frame, view.look.side, turn);
   if (Status s = looked.records.provide(device.backend, middles.size()); !s.ok()) return s;
   if (Status s = priors.provide(device.backend, middles.size() * tracker::cells * sizeof(float),
                                 Memory::host);
@@ -69,9 +69,10 @@ Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
     views[i].look.x = middles[i].x;
     views[i].look.y = middles[i].y;
   }
-  if (Status s = show(looked, frame, middles.size()); !s.ok()) return s;
+  if (Status s = join_learning(); !s.ok()) return s;
+  if (Status s = read(looked, middles.size()); !s.ok()) return s;
   if (Status s = looked.records.upload(device.backend, {}); !s.ok()) return s;
-  if (Status s = filters.show_colors(looked.features.frame(), looked.records.device.looks,
+  if (Status s = filters.show_colors(reader.seen(), looked.records.device.looks,
                                      looked.records.device.croppings,
                                      static_cast<int>(middles.size()), priors.as<float>(), {});
       !s.ok())
@@ -90,7 +91,7 @@ Result<std::vector<Box>> Tracker::Impl::seek_colors(const MatrixView& frame,
     const bool apart = std::ranges::none_of(places, [&](const Box& other) {
       return std::abs(other.x - place.x) < box.width && std::abs(other.y - place.y) < box.height;
     });
-    if (apart && tracker::is_sound(place, frame.size)) places.push_back(place);
+    if (apart && tracker::is_sound(place, frame)) places.push_back(place);
   }
   return places;
 }

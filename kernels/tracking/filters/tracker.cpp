@@ -49,8 +49,9 @@ Result<Tracker> Tracker::create(const Device& device, const TrackerSettings& set
   auto impl = std::make_unique<Impl>();
   impl->device = device;
   impl->settings = settings;
+  impl->reader = ViewReader(device, settings.turns);
   for (tracker::AskedWindows* const windows : {&impl->looked, &impl->taught}) {
-    auto features = FeatureExtractor::make(device, settings.turns);
+    auto features = FeatureExtractor::make(device);
     if (!features.ok()) return features.status();
     windows->features = std::move(features.value());
   }
@@ -62,9 +63,11 @@ Result<Tracker> Tracker::create(const Device& device, const TrackerSettings& set
     if (!made.ok()) return made.status();
     *stream = std::move(made.value());
   }
-  auto frame_read = Event::make(device.backend);
-  if (!frame_read.ok()) return frame_read.status();
-  impl->frame_read = std::move(frame_read.value());
+  for (Event* const event : {&impl->frame_read, &impl->colors_learnt, &impl->learnt}) {
+    auto made = Event::make(device.backend);
+    if (!made.ok()) return made.status();
+    *event = std::move(made.value());
+  }
   return Tracker(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -89,40 +92,52 @@ Status Tracker::wait() const { return impl_->frame_read.wait(); }
 
 Status Tracker::enqueue_training(const MatrixView& frame, std::span<const TargetBox> targets) try {
   if (Status s = check(frame, targets); !s.ok() || targets.empty()) return s;
-  const std::vector<int> free = impl_->free_numbers(targets.size());
+  impl_->reader.show(frame);
+  return impl_->train(targets);
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Status Tracker::enqueue_training(std::span<const TargetBox> targets) try {
+  if (Status s = check(impl_->reader.frame(), targets); !s.ok() || targets.empty()) return s;
+  return impl_->train(targets);
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+/// With the frame that is shown.
+Status Tracker::Impl::train(std::span<const TargetBox> asked) {
+  const std::vector<int> free = free_numbers(asked.size());
   std::map<std::uint64_t, Target> added;
   std::vector<Pupil> taught;
   std::set<std::uint64_t> numbers;
   int most = 0;
-  for (const auto& [number, box, angle, _] : targets) {
+  for (const auto& [number, box, angle, _] : asked) {
     if (!numbers.insert(number).second)
       return {Code::invalid_argument, "target " + std::to_string(number) + " is there twice"};
-    auto known = impl_->targets.find(number);
-    const bool first = known == impl_->targets.end();
-    if (first)
-      known = added.try_emplace(number, box, free[added.size()], impl_->settings.turns).first;
+    auto known = targets.find(number);
+    const bool first = known == targets.end();
+    if (first) known = added.try_emplace(number, box, free[added.size()], settings.turns).first;
     taught.push_back({&known->second, box, angle, first});
     most = std::max(most, known->second.filter);
   }
-  if (Status s = impl_->end_teaching(); !s.ok()) return s;
+  if (Status s = end_teaching(); !s.ok()) return s;
   // Everything that can fail, but for the device itself, comes before the first filter changes.
-  if (Status s = impl_->filters.provide(most + 1); !s.ok()) return s;
+  if (Status s = filters.provide(most + 1); !s.ok()) return s;
   const std::size_t windows = std::min(taught.size(), at_a_time);
-  if (Status s = impl_->provide_teaching(windows); !s.ok()) return s;
+  if (Status s = provide_teaching(windows); !s.ok()) return s;
   for (const auto& [_, target] : added)
-    if (Status s = impl_->filters.set(target.filter, target.shape()); !s.ok()) return s;
+    if (Status s = filters.set(target.filter, target.shape()); !s.ok()) return s;
   for (std::span<const Pupil> rest = taught; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), at_a_time);
-    if (Status s = impl_->teach(frame, rest.first(count)); !s.ok()) {
-      static_cast<void>(impl_->wait_for_all());  // the device may still be reading the frame
+    if (Status s = teach(rest.first(count)); !s.ok()) {
+      static_cast<void>(wait_for_all());  // the device may still be reading the frame
       return s;
     }
     rest = rest.subspan(count);
   }
-  impl_->targets.merge(added);
+  targets.merge(added);
   return {};
-} catch (const std::exception& thrown) {
-  return status_of(thrown);
 }
 
 Result<std::vector<Search>> Tracker::Impl::searches_of(std::span<const TargetBox> asked) {
@@ -148,14 +163,17 @@ Status Tracker::enqueue(const MatrixView& frame, std::span<const TargetBox> targ
   if (!searches.ok()) return searches.status();
   if (!impl_->searches.empty())  // which nothing has collected
     if (Status s = impl_->wait_for_all(); !s.ok()) return s;
-  impl_->frame = frame;
+  impl_->reader.show(frame);
   impl_->searches = std::move(searches.value());
   const std::size_t count = std::min(targets.size(), at_a_time);
   if (count == 0) return {};
   const std::size_t most = Ways::first_of(impl_->settings.turns).count * count;
   Status status = impl_->provide(most);
   if (status.ok()) status = impl_->begin_look(std::span(impl_->searches).first(count));
-  if (!status.ok()) impl_->searches.clear();
+  if (!status.ok()) {
+    impl_->searches.clear();
+    static_cast<void>(impl_->wait_for_all());  // the device may still be reading the frame
+  }
   return status;
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -175,7 +193,7 @@ Result<std::vector<FilterDetection>> Tracker::Impl::look(std::span<const Search>
 }
 
 Status Tracker::collect(std::vector<FilterDetection>& filter_detections) const try {
-  const MatrixView& frame = impl_->frame;
+  const Size frame = impl_->reader.frame().size;
   const std::vector<Search> searches = std::exchange(impl_->searches, {});
   auto found = impl_->look(searches, true);
   if (!found.ok()) return found.status();
@@ -185,7 +203,7 @@ Status Tracker::collect(std::vector<FilterDetection>& filter_detections) const t
   for (std::size_t i = 0; i < searches.size(); ++i)
     if (const FilterDetection& filter_detection = found.value()[i];
         searches[i].target->initial_box.is_worth_another_look(filter_detection, searches[i].box,
-                                                              frame.size)) {
+                                                              frame)) {
       again.push_back(i);
       once_more.push_back({searches[i].target, filter_detection.box, filter_detection.angle});
     }
@@ -219,8 +237,9 @@ Status Tracker::seek_colors(const MatrixView& frame, std::span<const TargetBox> 
   if (!searches.ok()) return searches.status();
   places.clear();
   if (tracker::ColorFrame(frame).layout().colors == tracker::Colors::none) return {};
+  impl_->reader.show(frame);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    auto found = impl_->seek_colors(frame, searches.value()[i], turn);
+    auto found = impl_->seek_colors(searches.value()[i], turn);
     if (!found.ok()) return found.status();
     for (const Box& box : found.value())
       places.push_back({targets[i].target, box, targets[i].angle, true});

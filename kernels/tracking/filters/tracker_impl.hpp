@@ -14,6 +14,7 @@
 #include "tracking/filters/filter_store.hpp"
 #include "tracking/filters/initial_box.hpp"
 #include "tracking/filters/sample_memory.hpp"
+#include "tracking/filters/view_reader.hpp"
 #include "tracking/filters/window_records.hpp"
 
 namespace xcorr {
@@ -79,8 +80,7 @@ struct AskedWindows {
 struct WindowsKey {
   SeenFrame frame;  ///< where it is read
   int targets, windows;
-  std::size_t bytes;   ///< of memory
-  bool apart = false;  ///< their filters are asked later
+  std::size_t bytes;  ///< of memory
 
   bool operator==(const WindowsKey&) const = default;
 };
@@ -93,16 +93,16 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   FilterStore filters;
   std::map<std::uint64_t, tracker::Target> targets;
 
+  ViewReader reader;
   std::vector<tracker::View> views;
   tracker::AskedWindows looked, taught;  ///< apart: to learn may last until the next look
-  Recordings<tracker::WindowsKey> looks, lessons, updates;
-  Block priors;                          ///< in memory that host and device reach
-  SideStream side;                       ///< histograms, and what hangs on nothing else, run beside
-  SideStream learning;                   ///< filters are solved for beside the next look
-  bool learns = false;                   ///< what was enqueued there has not been joined
-  Event frame_read;                      ///< by the last teaching
+  Recordings<tracker::WindowsKey> looks, lessons;
+  Block priors;         ///< in memory that host and device reach
+  SideStream side;      ///< histograms, and what hangs on nothing else, run beside
+  SideStream learning;  ///< runs beside the next look
+  bool learns = false;  ///< what was enqueued there has not been joined
+  Event frame_read, colors_learnt, learnt;  ///< by the last teaching
   std::vector<tracker::Target*> pupils;  ///< whose teaching has been enqueued; null: deleted since
-  MatrixView frame;                      ///< as of enqueue()
   std::vector<tracker::Search> searches;
 
   ~Impl() { static_cast<void>(wait_for_all()); }
@@ -111,14 +111,15 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   double turned(double angle) const { return settings.turns ? angle : 0; }
   Status provide(std::size_t windows);
   Status provide_teaching(std::size_t windows);
-  Status show(tracker::AskedWindows& windows, const MatrixView& frame, std::size_t middles);
+  Status read(tracker::AskedWindows& windows, std::size_t middles);
   template <class Enqueue>
   Status run(Recordings<tracker::WindowsKey>& recordings, const tracker::WindowsKey& key,
              Stream stream, const Enqueue& enqueue);
   Status join_learning();
   Status wait_for_all();
   Status end_teaching();
-  Status teach(const MatrixView& frame, std::span<const tracker::Pupil> taught_now);
+  Status train(std::span<const TargetBox> targets);
+  Status teach(std::span<const tracker::Pupil> taught_now);
   template <class EnqueueColors>
   Status see(tracker::AskedWindows& windows, int count, Stream stream,
              const EnqueueColors& enqueue_colors);
@@ -129,8 +130,7 @@ struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Status compare(std::span<const tracker::Search> searches,
                  std::span<FilterDetection> filter_detections);
   Result<std::vector<tracker::Search>> searches_of(std::span<const TargetBox> targets);
-  Result<std::vector<Box>> seek_colors(const MatrixView& frame, const tracker::Search& of,
-                                       std::uint64_t turn);
+  Result<std::vector<Box>> seek_colors(const tracker::Search& of, std::uint64_t turn);
 };
 
 }  // namespace xcorr

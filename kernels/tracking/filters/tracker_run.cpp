@@ -38,15 +38,15 @@ Status Tracker::Impl::provide_teaching(std::size_t windows) {
   return filters.provide_asking(static_cast<int>(windows));
 }
 
-/// Says what the views are, and brings what they see of a frame to the device. \param middles  of
-/// these first views all others are
-Status Tracker::Impl::show(AskedWindows& windows, const MatrixView& frame, std::size_t middles) {
+/// Says what the views are, and brings what they see to the device. \param middles  of these first
+/// views all others are
+Status Tracker::Impl::read(AskedWindows& windows, std::size_t middles) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto& [look, angle] = views[i];
     windows.records.host.looks[i] = look;
     windows.records.host.croppings[i] = {look, angle};
   }
-  return windows.features.take(frame, std::span(views).first(middles));
+  return reader.read(std::span(views).first(middles));
 }
 
 /// Of few windows launches take the host longer than the device takes for them.
@@ -82,20 +82,22 @@ Status Tracker::Impl::wait_for_all() {
 Status Tracker::Impl::end_teaching() { return pupils.empty() ? Status() : wait_for_all(); }
 
 /// Enqueues what the channels of so many windows are made by. \param enqueue_colors  enqueues on
-/// the side stream what their colours are for
+/// the side stream what their colours are for, which is to be joined
 template <class EnqueueColors>
 Status Tracker::Impl::see(AskedWindows& windows, int count, Stream stream,
                           const EnqueueColors& enqueue_colors) {
   const auto& [looks, croppings, _] = windows.records.device;
   if (Status s = windows.records.upload(device.backend, stream); !s.ok()) return s;
   if (Status s = side.fork(stream); !s.ok()) return s;
-  if (Status s = enqueue_colors(); !s.ok()) return s;
-  if (Status s = windows.features.enqueue(looks, croppings, 0, count, stream); !s.ok()) return s;
-  return side.join(stream);
+  // First what is waited for: of a recording each branch begins when those before are launched.
+  if (Status s = windows.features.enqueue(reader.seen(), looks, croppings, 0, count, stream);
+      !s.ok())
+    return s;
+  return enqueue_colors();
 }
 
 /// Enqueues the teaching of no more targets than at_a_time.
-Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> taught_now) {
+Status Tracker::Impl::teach(std::span<const Pupil> taught_now) {
   if (Status s = end_teaching(); !s.ok()) return s;
   const std::size_t count = taught_now.size();
   pupils.reserve(count);
@@ -106,39 +108,47 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> taug
     views.push_back(target->initial_box.view_of(box, turned(angle), target->filter));
     taught.records.host.training_samples[i] = target->memory.next(target->filter);
   }
-  if (Status s = show(taught, frame, count); !s.ok()) return s;
+  if (Status s = read(taught, count); !s.ok()) return s;
   const auto& [looks, croppings, training_samples] = taught.records.device;
   const auto windows = static_cast<int>(count);
   auto* const first_responses = taught.response_peaks.as<tracker::ResponsePeak>();
-  const WindowsKey key{taught.features.frame(), windows, windows, taught.bytes() + filters.bytes()};
-  const auto lesson = [&](Stream stream) {
-    return see(taught, windows, stream, [&] {
-      return filters.compare_colors(taught.features.frame(), looks, croppings, windows, true,
-                                    taught.likeness.as<double>(), side.stream());
-    });
-  };
-  if (Status s = run(lessons, key, {}, lesson); !s.ok()) return s;
-  if (Status s = frame_read.record({}); !s.ok()) return s;
-
+  const WindowsKey key{reader.seen(), windows, windows, taught.bytes() + filters.bytes()};
+  const bool are_new = std::ranges::any_of(taught_now, &Pupil::first);
   const SeenWindows seen = taught.features.seen(looks, 0, windows);
-  learns = true;
-  if (Status s = learning.fork({}); !s.ok()) return s;
-  if (std::ranges::none_of(taught_now, &Pupil::first)) {
-    const auto update = [&](Stream stream) -> Status {
-      if (Status s = side.fork(stream); !s.ok()) return s;
-      if (Status s = filters.ask_kept(seen, first_responses, side.stream()); !s.ok()) return s;
-      if (Status s = filters.teach(seen, training_samples, stream); !s.ok()) return s;
-      return side.join(stream);
-    };
-    if (Status s = run(updates, key, learning.stream(), update); !s.ok()) return s;
-  } else {  // whose first filters are made now
-    const Stream stream = learning.stream();
-    if (Status s = filters.teach(seen, training_samples, stream); !s.ok()) return s;
+  const auto learn_colors = [&]() -> Status {
+    if (Status s = filters.compare_colors(reader.seen(), looks, croppings, windows, true,
+                                          taught.likeness.as<double>(), side.stream());
+        !s.ok())
+      return s;
+    return colors_learnt.record(side.stream());
+  };
+  const auto keep_new = [&](Stream stream) -> Status {
     for (const Pupil& pupil : taught_now)
       if (pupil.first)
         if (Status s = filters.keep(pupil.target->filter, stream); !s.ok()) return s;
-    if (Status s = filters.ask_kept(seen, first_responses, stream); !s.ok()) return s;
-  }
+    return {};
+  };
+  const auto lesson = [&](Stream stream) -> Status {
+    if (Status s = see(taught, windows, stream, learn_colors); !s.ok()) return s;
+    if (Status s = side.fork(stream); !s.ok()) return s;
+    if (!reader.copies())
+      if (Status s = frame_read.record(side.stream()); !s.ok()) return s;
+    if (Status s = filters.teach(seen, training_samples, stream); !s.ok()) return s;
+    if (are_new) {
+      if (Status s = keep_new(stream); !s.ok()) return s;
+      if (Status s = side.fork(stream); !s.ok()) return s;
+    }
+    if (Status s = filters.ask_kept(seen, first_responses, side.stream()); !s.ok()) return s;
+    if (Status s = side.join(stream); !s.ok()) return s;
+    return learnt.record(stream);
+  };
+  if (reader.copies())
+    if (Status s = frame_read.record({}); !s.ok()) return s;
+  learns = true;
+  if (Status s = learning.fork({}); !s.ok()) return s;
+  if (Status s = are_new ? lesson(learning.stream()) : run(lessons, key, learning.stream(), lesson);
+      !s.ok())
+    return s;
   for (const Pupil& pupil : taught_now) pupils.push_back(pupil.target);
   return {};
 }
@@ -153,8 +163,9 @@ Status Tracker::Impl::ask(int targets, int ways) {
                        stream);
   };
   // In all ways to look the priors are the same: these hardly differ by what colours are where.
-  const auto find_colors = [&] {
-    return filters.find_colors(looked.features.frame(), looks, croppings, targets, side.stream());
+  const auto find_colors = [&]() -> Status {
+    if (Status s = colors_learnt.delay(side.stream()); !s.ok()) return s;
+    return filters.find_colors(reader.seen(), looks, croppings, targets, side.stream());
   };
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, ways that will not count are left out.
@@ -162,22 +173,22 @@ Status Tracker::Impl::ask(int targets, int ways) {
     if (Status s = ask_for(0, targets, {}); !s.ok()) return s;
     for (int i = targets; i < windows; ++i)
       if (found_peaks[i % targets].psr < tracker::min_psr) looks[i].side = 0;
-    if (Status s = looked.features.enqueue(looks, croppings, targets, windows - targets, {});
+    if (Status s = looked.features.enqueue(reader.seen(), looks, croppings, targets,
+                                           windows - targets, {});
         !s.ok())
       return s;
     return ask_for(targets, windows - targets, {});
   }
-  // While filters learn, what they are asked about is made already.
-  const bool apart = learns;
-  const WindowsKey key{looked.features.frame(), targets, windows, looked.bytes() + filters.bytes(),
-                       apart};
+  const WindowsKey key{reader.seen(), targets, windows, looked.bytes() + filters.bytes()};
   const auto look = [&](Stream stream) -> Status {
-    if (Status s = see(looked, windows, stream, find_colors); !s.ok() || apart) return s;
+    if (Status s = see(looked, windows, stream, find_colors); !s.ok()) return s;
+    if (Status s = side.join(stream); !s.ok()) return s;
+    if (Status s = learnt.delay(stream); !s.ok()) return s;
     return ask_for(0, windows, stream);
   };
-  if (Status s = run(this->looks, key, {}, look); !s.ok() || !apart) return s;
-  if (Status s = join_learning(); !s.ok()) return s;
-  return ask_for(0, windows, {});
+  if (Status s = run(this->looks, key, {}, look); !s.ok()) return s;
+  learns = false;  // since what has been enqueued waits for it
+  return {};
 }
 
 /// Enqueues one look, for no more targets than at_a_time.
@@ -192,7 +203,7 @@ Status Tracker::Impl::begin_look(std::span<const Search> searches) {
       views.push_back(target->initial_box.view_of(box, turned(angle), target->filter, ways[way]));
       if (way >= ways.count) views.back().look.side = 0;
     }
-  if (Status s = show(looked, frame, count); !s.ok()) return s;
+  if (Status s = read(looked, count); !s.ok()) return s;
   return ask(static_cast<int>(count), most);
 }
 
@@ -204,8 +215,9 @@ Status Tracker::Impl::end_look(std::span<const Search> searches,
   const auto* const found_peaks = looked.response_peaks.as<tracker::ResponsePeak>();
   for (std::size_t i = 0; i < searches.size(); ++i) {
     const auto& [target, box, angle, ways] = searches[i];
-    filter_detections[i] = target->initial_box.best_of(
-        &views[i], found_peaks + i, static_cast<std::ptrdiff_t>(searches.size()), ways, frame.size);
+    filter_detections[i] = target->initial_box.best_of(&views[i], found_peaks + i,
+                                                       static_cast<std::ptrdiff_t>(searches.size()),
+                                                       ways, reader.frame().size);
     if (settings.turns) target->ways = ways.next(filter_detections[i].angle - angle);
   }
   return {};
@@ -220,7 +232,7 @@ Status Tracker::Impl::compare(std::span<const Search> searches,
     const Target& target = *searches[i].target;
     const FilterDetection& detection = filter_detections[i];
     const bool is_doubtful = detection.psr >= tracker::min_psr && detection.psr < sure_without &&
-                             tracker::is_sound(detection.box, frame.size);
+                             tracker::is_sound(detection.box, reader.frame().size);
     if (!is_doubtful) continue;
     doubtful.push_back(i);
     views.push_back(
@@ -228,15 +240,16 @@ Status Tracker::Impl::compare(std::span<const Search> searches,
   }
   if (doubtful.empty()) return {};
   if (Status s = looked.records.provide(device.backend, doubtful.size()); !s.ok()) return s;
-  if (Status s = show(looked, frame, doubtful.size()); !s.ok()) return s;
+  if (Status s = read(looked, doubtful.size()); !s.ok()) return s;
   const auto& [looks, croppings, _] = looked.records.device;
   const auto count = static_cast<int>(doubtful.size());
   auto* const likenesses = looked.likeness.as<double>();
   const auto compare_colors = [&] {
-    return filters.compare_colors(looked.features.frame(), looks, croppings, count, false,
-                                  likenesses, side.stream());
+    return filters.compare_colors(reader.seen(), looks, croppings, count, false, likenesses,
+                                  side.stream());
   };
   if (Status s = see(looked, count, {}, compare_colors); !s.ok()) return s;
+  if (Status s = side.join({}); !s.ok()) return s;
   auto* const responses = looked.response_peaks.as<tracker::ResponsePeak>();
   if (Status s = filters.ask_kept(looked.features.seen(looks, 0, count), responses, {}); !s.ok())
     return s;
