@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 #include <string>
-#include <tuple>
 
 #include <xcorr/exceptions.hpp>
 
@@ -189,21 +188,20 @@ Status upload(Backend backend, Block& block, const void* from, std::size_t bytes
 }
 
 Result<Event> Event::make(Backend backend) {
-  Event made;
   const Runtime& runtime = xcorr::runtime(backend);
   const auto event = runtime.create_event();
   if (!event.ok()) return event.status();
-  std::tie(made.runtime_, made.event_) = std::pair(&runtime, event.value());
+  Event made;
+  made.event_ = {runtime, event.value()};
   return made;
 }
 
 Result<SideStream> SideStream::make(Backend backend) {
-  SideStream side;
   const Runtime& runtime = xcorr::runtime(backend);
-  auto stream = runtime.create_stream();
+  const auto stream = runtime.create_stream();
   if (!stream.ok()) return stream.status();
-  side.runtime_ = &runtime;
-  side.stream_ = stream.value();
+  SideStream side;
+  side.stream_ = {runtime, stream.value()};
   auto event = Event::make(backend);
   if (!event.ok()) return event.status();
   side.event_ = std::move(event.value());
@@ -220,7 +218,7 @@ Result<Recording> Recording::make(Backend backend, const std::function<Status(St
     status = enqueue(stream.value());
     const auto recording = runtime.end_recording(stream.value());
     if (recording.ok())
-      std::tie(made.runtime_, made.recording_) = std::pair(&runtime, recording.value());
+      made.recording_ = {runtime, recording.value()};
     else if (status.ok())
       status = recording.status();
   }
@@ -230,13 +228,12 @@ Result<Recording> Recording::make(Backend backend, const std::function<Status(St
 }
 
 Result<Timer> Timer::make(Backend backend) {
-  Timer timer;
   const Runtime& runtime = xcorr::runtime(backend);
-  auto made = runtime.create_timer();
-  if (!made.ok()) return made.status();
-  timer.runtime_ = &runtime;
-  timer.timer_ = made.value();
-  return timer;
+  const auto timer = runtime.create_timer();
+  if (!timer.ok()) return timer.status();
+  Timer made;
+  made.timer_ = {runtime, timer.value()};
+  return made;
 }
 
 }  // namespace xcorr

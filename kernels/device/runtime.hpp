@@ -110,62 +110,64 @@ class Block {
 /// Makes the block at least that large and enqueues filling it.
 Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
 
-/// That a stream has done what was enqueued on it up to some moment.
-class Event {
+/// Owns something of a runtime, which `destroy` of it destroys.
+template <auto destroy, class Handle = void*>
+class Owned {
  public:
-  Event() = default;
-  Event(Event&& other) noexcept { *this = std::move(other); }
-  Event& operator=(Event&& other) noexcept {
+  Owned() = default;
+  Owned(const Runtime& runtime, Handle handle) : runtime_(&runtime), handle_(handle) {}
+  Owned(Owned&& other) noexcept { *this = std::move(other); }
+  Owned& operator=(Owned&& other) noexcept {
     std::swap(runtime_, other.runtime_);
-    std::swap(event_, other.event_);
+    std::swap(handle_, other.handle_);
     return *this;
   }
-  ~Event() {
-    if (runtime_) runtime_->destroy_event(event_);
+  ~Owned() {
+    if (runtime_) (runtime_->*destroy)(handle_);
   }
 
-  static Result<Event> make(Backend backend);
-
   explicit operator bool() const { return runtime_; }
-  Status record(Stream stream) { return runtime_->record(event_, stream); }
-  /// What is enqueued on the stream later runs when it has happened, or was never recorded.
-  Status delay(Stream stream) const { return runtime_->delay(stream, event_); }
-  /// Returns then.
-  Status wait() const { return runtime_->wait_for(event_); }
-  /// `second` continues only when `first` has done what is enqueued on it so far.
-  Status order(Stream first, Stream second) { return runtime_->order(first, second, event_); }
+  const Runtime& runtime() const { return *runtime_; }
+  Handle handle() const { return handle_; }
 
  private:
   const Runtime* runtime_ = nullptr;
-  void* event_ = nullptr;
+  Handle handle_{};
+};
+
+/// That a stream has done what was enqueued on it up to some moment.
+class Event {
+ public:
+  static Result<Event> make(Backend backend);
+
+  explicit operator bool() const { return static_cast<bool>(event_); }
+  Status record(Stream stream) { return event_.runtime().record(event_.handle(), stream); }
+  /// What is enqueued on the stream later runs when it has happened, or was never recorded.
+  Status delay(Stream stream) const { return event_.runtime().delay(stream, event_.handle()); }
+  /// Returns then.
+  Status wait() const { return event_.runtime().wait_for(event_.handle()); }
+  /// `second` continues only when `first` has done what is enqueued on it so far.
+  Status order(Stream first, Stream second) {
+    return event_.runtime().order(first, second, event_.handle());
+  }
+
+ private:
+  Owned<&Runtime::destroy_event> event_;
 };
 
 /// A second stream, for work that may run beside that of a first one.
 class SideStream {
  public:
-  SideStream() = default;
-  SideStream(SideStream&& other) noexcept { *this = std::move(other); }
-  SideStream& operator=(SideStream&& other) noexcept {
-    std::swap(runtime_, other.runtime_);
-    std::swap(stream_, other.stream_);
-    std::swap(event_, other.event_);
-    return *this;
-  }
-  ~SideStream() {
-    if (runtime_) runtime_->destroy_stream(stream_);
-  }
-
   static Result<SideStream> make(Backend backend);
 
-  Stream stream() const { return stream_; }
+  Stream stream() const { return stream_.handle(); }
   /// Work enqueued on the side stream later runs after what `main` has so far.
-  Status fork(Stream main) { return event_.order(main, stream_); }
+  Status fork(Stream main) { return event_.order(main, stream()); }
   /// Work enqueued on `main` later runs after what the side stream has so far.
-  Status join(Stream main) { return event_.order(stream_, main); }
+  Status join(Stream main) { return event_.order(stream(), main); }
 
  private:
-  const Runtime* runtime_ = nullptr;
-  Stream stream_;
+  Owned<&Runtime::destroy_stream, Stream> stream_;
   Event event_;
 };
 
@@ -173,56 +175,35 @@ class SideStream {
 /// the host one call. Not for the CPU.
 class Recording {
  public:
-  Recording() = default;
-  Recording(Recording&& other) noexcept { *this = std::move(other); }
-  Recording& operator=(Recording&& other) noexcept {
-    std::swap(runtime_, other.runtime_);
-    std::swap(recording_, other.recording_);
-    return *this;
-  }
-  ~Recording() {
-    if (runtime_) runtime_->destroy_recording(recording_);
-  }
-
   /// Records what `enqueue` enqueues on the stream that it is called with.
   static Result<Recording> make(Backend backend, const std::function<Status(Stream)>& enqueue);
 
-  explicit operator bool() const { return runtime_; }
-  Status run(Stream stream) const { return runtime_->replay(recording_, stream); }
+  explicit operator bool() const { return static_cast<bool>(recording_); }
+  Status run(Stream stream) const {
+    return recording_.runtime().replay(recording_.handle(), stream);
+  }
 
  private:
-  const Runtime* runtime_ = nullptr;
-  void* recording_ = nullptr;
+  Owned<&Runtime::destroy_recording> recording_;
 };
 
 /// Measures how long a stream works, by the device's own clock.
 class Timer {
  public:
-  Timer() = default;
-  Timer(Timer&& other) noexcept { *this = std::move(other); }
-  Timer& operator=(Timer&& other) noexcept {
-    std::swap(runtime_, other.runtime_);
-    std::swap(timer_, other.timer_);
-    return *this;
-  }
-  ~Timer() {
-    if (runtime_) runtime_->destroy_timer(timer_);
-  }
-
   static Result<Timer> make(Backend backend);
 
   /// Seconds that the device spends on what `enqueue` enqueues on the default stream.
   template <class Enqueue>
   Result<double> time(Enqueue enqueue) {
-    if (Status s = runtime_->start(timer_, {}); !s.ok()) return s;
+    const Runtime& runtime = timer_.runtime();
+    if (Status s = runtime.start(timer_.handle(), {}); !s.ok()) return s;
     if (Status s = enqueue(); !s.ok()) return s;
-    if (Status s = runtime_->stop(timer_, {}); !s.ok()) return s;
-    return runtime_->elapsed(timer_);
+    if (Status s = runtime.stop(timer_.handle(), {}); !s.ok()) return s;
+    return runtime.elapsed(timer_.handle());
   }
 
  private:
-  const Runtime* runtime_ = nullptr;
-  void* timer_ = nullptr;
+  Owned<&Runtime::destroy_timer> timer_;
 };
 
 }  // namespace xcorr
