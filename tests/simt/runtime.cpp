@@ -21,11 +21,13 @@ constexpr std::size_t alignment = 256;  // as cudaMalloc gives
 
 thread_local cudaError_t last_error = cudaSuccess;
 
+int number_from(const char* variable, int otherwise) {
+  const char* const text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
 int capability() {
-  static const int value = [] {
-    const char* text = std::getenv("XCORR_SIMT_COMPUTE_CAPABILITY");
-    return text ? std::atoi(text) : 90;
-  }();
+  static const int value = number_from("XCORR_SIMT_COMPUTE_CAPABILITY", 90);
   return value;
 }
 
@@ -195,7 +197,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   std::snprintf(properties->name, sizeof properties->name, "GPU on a CPU");
   properties->major = capability() / 10;
   properties->minor = capability() % 10;
-  properties->multiProcessorCount = 4;
+  properties->multiProcessorCount = number_from("XCORR_SIMT_MULTIPROCESSORS", 4);
   properties->clockRate = 1'000'000;
   properties->warpSize = warpSize;
   properties->maxThreadsPerBlock = 1024;
