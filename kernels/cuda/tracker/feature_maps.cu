@@ -22,7 +22,7 @@ constexpr int cell_rows = 4, cell_blocks = grid / cell_rows;
 constexpr int padded = grid + 2;  ///< cells of a row, with those around
 constexpr int cells_here = (cell_rows + 2) * padded;
 static_assert(cells_here <= threads);
-static_assert(grid + learned_blocks <= energy_parts);
+static_assert(learned_blocks + cell_blocks <= energy_parts);
 /// In a cell count the pixels up to two away from it; cells are counted from the one before the
 /// window.
 constexpr int reach = 2 * cell;
@@ -172,9 +172,10 @@ __device__ double write_channels(const Strip& strip, int x, int y, int top, floa
   return squares;
 }
 
-/// A block's part of the gradients' channels of a window. \param top  of its rows of cells
-__device__ void find_channels(Strip& strip, const Window& window, int top, const Fade& fade,
-                              float* channels_of, double* energies) {
+/// A block's part of the gradients' channels of a window. Returns the sum of their squares, in its
+/// first thread. \param top  of its rows of cells
+__device__ double find_channels(Strip& strip, const Window& window, int top, const Fade& fade,
+                                float* channels_of) {
   find_gradients(window.pixels, first_pixel_of(top), strip);
   __syncthreads();
   if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip);
@@ -185,10 +186,12 @@ __device__ void find_channels(Strip& strip, const Window& window, int top, const
                                              channels_of + place_of(y * grid + x, 0));
   }
   __syncthreads();
-  if (const int row = threadIdx.x / 32; row < cell_rows) {
-    const double sum = warp_sum(strip.sums + row * grid, grid);
-    if (threadIdx.x % 32 == 0) energies[top + row] = sum;
+  double sum = 0;
+  if (threadIdx.x < 32) {
+    for (int i = threadIdx.x; i < cell_rows * grid; i += 32) sum += strip.sums[i];
+    sum = warp_sum(sum);
   }
+  return sum;
 }
 
 /// Which channels of windows blocks make: of few windows all at once, of many one after the other,
@@ -217,16 +220,17 @@ __global__ void __launch_bounds__(threads)
   float* const channels_of = b.channels + number * cells * channels;
   double* const energies = b.energies + number * energy_parts;
   const int tile = which == Channels::of_gradients ? learned_blocks + blockIdx.x : blockIdx.x;
+  double energy;
   if (which == Channels::learned || (which == Channels::all && tile < learned_blocks)) {
     auto& part = reinterpret_cast<LearnedPart&>(memory);
-    const double sum = learn(part, window, tile, fade, channels_of);
-    if (threadIdx.x == 0) energies[grid + tile] = sum;
-    if (tile == 0 && threadIdx.x < energy_parts - grid - learned_blocks)
-      energies[grid + learned_blocks + threadIdx.x] = 0;
+    energy = learn(part, window, tile, fade, channels_of);
   } else {
     auto& strip = reinterpret_cast<Strip&>(memory);
-    find_channels(strip, window, (tile - learned_blocks) * cell_rows, fade, channels_of, energies);
+    energy = find_channels(strip, window, (tile - learned_blocks) * cell_rows, fade, channels_of);
   }
+  constexpr int parts = learned_blocks + cell_blocks;
+  if (threadIdx.x == 0) energies[tile] = energy;
+  if (tile == 0 && threadIdx.x < energy_parts - parts) energies[parts + threadIdx.x] = 0;
 }
 
 // On the host, which hands it to the kernel.

@@ -159,6 +159,7 @@ __device__ inline void write(const Numbers<1>& value, float* to) { *to = value[0
 /// block's first one
 template <int pairs, int threads = threads_of(pairs)>
 __device__ void read_channels(const float* channels_of, const double* energies, Value* images) {
+  static_assert(energy_parts <= 64);  // as warp_sum() takes
   const float scale = scale_of(warp_sum(energies, energy_parts));
 #pragma unroll
   for (int k = 0; k < cells; k += threads) {

@@ -31,11 +31,11 @@ constexpr float longest_gradient = 0.2f;
 /// What the contrast is at least, so that noise alone counts little. Pixels squared.
 constexpr float least_energy = 0.1f;
 
-/// How much of a window's rows and columns of cells is left.
-/// Parts of the sum of a window's channels' squares: more than rows of cells, as those who make the
-/// channels share them out in another way.
-constexpr int energy_parts = 2 * grid;
+/// Parts of the sum of a window's channels' squares: as many as there are rows of cells, but who
+/// makes the channels may share them out in another way, and leave some 0.
+constexpr int energy_parts = grid;
 
+/// How much of a window's rows and columns of cells is left.
 struct Fade {
   float of[grid];
   Fade() {

@@ -44,6 +44,10 @@ class FeatureMapsTest final : public StageTest<xcorr::stage::FeatureMaps> {
       const double energy = sum_of(energies);
       comparison.value([&] { return "the energy of window " + std::to_string(window); }, energy,
                        sum_of(made_energies), 0.005 * energy + 1e-6);
+      double squares = 0;
+      for (const float value : made.subspan(window * each, each)) squares += double{value} * value;
+      comparison.value([] { return "the energy of what was made"; }, squares, sum_of(made_energies),
+                       1e-5 * squares);
     }
   }
 } const feature_maps_test;
