@@ -46,14 +46,15 @@ TEST_F(LeavingTest, WhatIsSurelyBeyondTheEdgeHasLeft) {
   EXPECT_TRUE(tracker_.tracks().empty());
 }
 
-/// Its filter sees it there, but what is not in view is neither said nor learnt.
-TEST_F(LeavingTest, WhatIsOverTheEdgeByHalfIsFollowedUnseenAndComesBack) {
+/// Its filter sees it there, but what is not in view is not learnt.
+TEST_F(LeavingTest, WhatIsOverTheEdgeByHalfIsFollowedAndComesBack) {
   see({peak(600, 50)}, {});
   for (int i = 1; i <= 9; ++i) see({}, {rated_detection(600 + 3 * i, 50)});
   for (int i = 0; i < 20; ++i) {
     see({}, {rated_detection(634, 50)});  // 6 of 20 columns are in view
     ASSERT_EQ(tracker_.tracks().size(), 1);
-    EXPECT_TRUE(track().target.lost);
+    EXPECT_FALSE(track().target.lost);
+    EXPECT_EQ(track().target.peak.x, 634);
     EXPECT_EQ(track().target.state, TrackState::tracked);
     EXPECT_TRUE(tracker_.training_samples().empty());
     EXPECT_TRUE(tracker_.events().empty());
@@ -64,6 +65,25 @@ TEST_F(LeavingTest, WhatIsOverTheEdgeByHalfIsFollowedUnseenAndComesBack) {
   see({}, {rated_detection(637, 50)});  // 3 of 20
   EXPECT_TRUE(track().target.lost);
   EXPECT_FALSE(track().seen());
+}
+
+/// Of what leaves a part is not seen, so it is responded to with less. Elsewhere that is not it.
+TEST_F(LeavingTest, WhatLeavesIsRespondedToWithLess) {
+  const auto weak = [](double x) {
+    RatedDetection one = rated_detection(x, 50, 0.6);
+    one.response *= 0.3;
+    return one;
+  };
+  for (const bool leaves : {true, false}) {
+    const double begin = leaves ? 593 : 493;
+    see({peak(begin, 50)}, {});
+    for (int i = 1; i <= 9; ++i) see({}, {rated_detection(begin + 3 * i, 50, 1, last_id_)});
+    RatedDetection one = weak(begin + 30);  // of 20 columns 17 are in view, before it was all
+    one.filter = last_id_;
+    see({}, {one});
+    EXPECT_EQ(track().target.lost, !leaves);
+    tracker_.end();
+  }
 }
 
 /// A place over the edge confirms nothing.

@@ -61,6 +61,8 @@ constexpr double least_side = 10, least_share_of_size = 0.5;
 
 /// A target is followed over an edge as long as this share of it is in view: it may turn back.
 constexpr double least_share_in_view = 0.3;
+/// It leaves where so much less of it is in view than in the frame before.
+constexpr double share_to_leave = 0.1;
 
 /// Of a peak whose pose counts, as the template lies in it.
 TurnedBox turned_box_of(const Peak& peak) {
@@ -121,9 +123,12 @@ bool is_recognised(const RatedDetection& one, const Track& track) {
 }
 
 /// Of what is followed: what its filter must respond at least, as a share of what it did on
-/// average.
-double least_share_of(const RatedDetection& one) {
-  return one.confidence >= sure_if_sharp ? least_share_if_sharp : least_share;
+/// average. What leaves is responded to with less, and less sharply: a part of it is not seen.
+double least_share_of(const RatedDetection& one, const Track& track, const TrackRules& rules) {
+  const double in_view = share_in(one.box, rules.area);
+  const bool leaves = in_view <= share_in(track.last.box, rules.area) - share_to_leave;
+  return one.confidence >= (leaves ? sure_to_learn : sure_if_sharp) ? least_share_if_sharp
+                                                                    : least_share;
 }
 
 struct Judgement {
@@ -134,7 +139,7 @@ struct Judgement {
 Judgement judge(const RatedDetection& one, const Track& track, const TrackRules& rules,
                 bool recognised) {
   const double usual = track.trace.usual;
-  const bool responds = one.response >= least_share_of(one) * usual &&
+  const bool responds = one.response >= least_share_of(one, track, rules) * usual &&
                         one.confidence >= rules.settings.min_confidence;
   const double growth = usual > 0 ? std::max(one.response / usual, 1.0) : 1;
   const double most = growth > one.most_growth ? confidence_in_doubt : track.most;
@@ -284,7 +289,7 @@ void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_
   for (const auto& [track, rated_detection] : seen) {
     // What is elsewhere all at once may be another one, as where a lost target is found.
     const double share = is_expected(*rated_detection, *track, frame)
-                             ? least_share_of(*rated_detection)
+                             ? least_share_of(*rated_detection, *track, rules)
                              : least_share_to_find;
     const bool recognised = track->entered() && is_recognised(*rated_detection, *track);
     const bool beyond = !has_middle_in(rated_detection->box, rules.area);

@@ -155,11 +155,10 @@ void Targets::take_detection(Track& track, const Peak& peak, double sure, std::u
   }
 }
 
-/// What a filter follows may be something else by now, or out of view for the most part. Then it
-/// goes on, unseen.
+/// What a filter follows may be something else by now. Then it goes on, unseen.
 void Targets::report(Track& track, const TrackRules& rules) {
   const double sure = std::min(track.trace.sure, track.resemblance);
-  if (sure < rules.settings.min_confidence || track.beyond) return;
+  if (sure < rules.settings.min_confidence) return;
   track.target.peak = track.trace.peak;
   track.target.lost = false;
   track.target.confidence = sure;

@@ -40,7 +40,7 @@ struct Track {
   bool candidate_by_color = false;  ///< it was found where its colours are
   double template_width = 1;
   double resemblance = 1;  ///< of the last detection
-  bool beyond = false;     ///< its middle is beyond the edge: the target is followed unseen
+  bool beyond = false;     ///< its middle is beyond the edge: nothing is learnt
   double most = 1;         ///< that its confidence may be, by how it began and where it was found
   int unconfirmed = 0;     ///< frames with detections since one was this target's
 
