@@ -240,7 +240,7 @@ TEST_F(ByFilterTest, ATargetLeavesWithItsMiddle) {
   for (int i = 1; i <= 8; ++i) see({}, {rated_detection(600 + 3 * i, 50)});
   see({}, {});  // expected at 627 to 647, its middle inside
   ASSERT_EQ(tracker_.tracks().size(), 1);
-  for (int i = 0; i < 3; ++i) see({}, {});
+  for (int i = 1; i < rules_.settings.min_frames_for_lost; ++i) see({}, {});
   EXPECT_TRUE(tracker_.tracks().empty());
 }
 

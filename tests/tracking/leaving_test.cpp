@@ -12,10 +12,15 @@ class LeavingTest : public ByFilterTest {
   /// Target 1 goes over the right edge. \param resemblance  to its first view then
   void leave(double resemblance = 1) {
     see({peak(500, 50)}, {});
-    for (int x = 515; x <= 635; x += 15) {
+    for (int x = 515; x <= 620; x += 15) {
       RatedDetection one = rated_detection(x, 50);
       one.resemblance = resemblance;
       see({}, {one});
+    }
+    for (int i = 1; i < rules_.settings.min_frames_for_lost; ++i) {
+      see({}, {});  // it may turn back
+      ASSERT_EQ(tracker_.tracks().size(), 1);
+      ASSERT_TRUE(track().target.lost);
     }
     see({}, {});
     ASSERT_TRUE(tracker_.tracks().empty());
@@ -42,7 +47,7 @@ TEST_F(LeavingTest, WhatWasMissedFarFromTheEdgeHasLeftOnlyBeyondDoubt) {
 TEST_F(LeavingTest, WhatIsSurelyBeyondTheEdgeHasLeft) {
   see({peak(20, 50)}, {});
   for (int i = 1; i <= 9; ++i) see({}, {rated_detection(20 + 66 * i, 50)});
-  for (int i = 0; i < 3; ++i) see({}, {});
+  for (int i = 0; i < rules_.settings.min_frames_for_lost; ++i) see({}, {});
   EXPECT_TRUE(tracker_.tracks().empty());
 }
 
@@ -84,6 +89,17 @@ TEST_F(LeavingTest, WhatLeavesIsRespondedToWithLess) {
     EXPECT_EQ(track().target.lost, !leaves);
     tracker_.end();
   }
+}
+
+/// Of several targets that look the same the next one would be taken for it.
+TEST_F(LeavingTest, OneOfSeveralHasLeftAtOnce) {
+  rules_.max_targets = 2;
+  see({peak(600, 50)}, {});
+  for (int i = 1; i <= 11; ++i) see({}, {rated_detection(600 + 3 * i, 50)});
+  see({}, {});
+  EXPECT_TRUE(tracker_.tracks().empty());
+  ASSERT_EQ(tracker_.events().size(), 1);
+  EXPECT_EQ(tracker_.events()[0].event, TrackEvent::left);
 }
 
 /// A place over the edge confirms nothing.
@@ -139,9 +155,9 @@ TEST_F(LeavingTest, AFilterThatMayHaveLearntSomethingElseIsForgotten) {
 
 TEST_F(LeavingTest, ItIsForgottenAfterAWhile) {
   leave();
-  for (int i = 0; i < rules_.settings.forget_after - 5; ++i) see({}, {});
+  for (int i = 0; i < rules_.settings.forget_after - 10; ++i) see({}, {});
   EXPECT_TRUE(is_remembered());
-  for (int i = 0; i < 5; ++i) see({}, {});
+  for (int i = 0; i < 10; ++i) see({}, {});
   EXPECT_FALSE(is_remembered());
 }
 
