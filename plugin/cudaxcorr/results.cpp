@@ -141,10 +141,16 @@ void fill(GstStructure* structure, const FrameResult& result) {
   gst_structure_take_value(structure, "events", &events);
 }
 
-/// The nearest whole pixel at which `extent` pixels lie inside `limit`: ROI metas are unsigned.
-guint clamp_corner(double position, int extent, int limit) {
-  return static_cast<guint>(
-      std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));
+/// Along one axis, in whole pixels.
+struct Side {
+  guint begin, length;
+};
+
+/// What of a box is in the frame, one pixel at least: ROI metas are unsigned.
+Side in_frame(double position, int extent, int limit) {
+  const long first = std::lround(position), begin = std::clamp<long>(first, 0, limit - 1);
+  const long end = std::clamp<long>(first + extent, begin + 1, limit);
+  return {static_cast<guint>(begin), static_cast<guint>(end - begin)};
 }
 
 /// As DL Streamer's elements read it.
@@ -187,11 +193,11 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result,
   for (const xcorr::Target& target : result.targets) {
     if (target.lost) continue;
     const xcorr::Peak& peak = target.peak;
+    const Side across = in_frame(peak.x, peak.width, result.frame.width),
+               down = in_frame(peak.y, peak.height, result.frame.height);
     GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
-        buffer, result.template_set[peak.template_index].label.c_str(),
-        clamp_corner(peak.x, peak.width, result.frame.width),
-        clamp_corner(peak.y, peak.height, result.frame.height), static_cast<guint>(peak.width),
-        static_cast<guint>(peak.height));
+        buffer, result.template_set[peak.template_index].label.c_str(), across.begin, down.begin,
+        across.length, down.length);
     roi->id = detection == detections.end() ? track_number(target) : *detection++;
     gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, target));
     gst_video_region_of_interest_meta_add_param(roi, detection_of(result, target));

@@ -21,6 +21,33 @@ ELEMENT_TEST(a_moving_patch_keeps_its_id) {
   }
 }
 
+/// Its box reaches beyond the frame; of that the ROI meta has what is inside.
+ELEMENT_TEST(what_leaves_is_claimed_and_its_roi_stays_inside) {
+  const World world;
+  const int size = 40;
+  const Gray patch = texture(size, size, 50);
+  Finder finder("track=true tracker=filter template=" + save(patch, "leaves.png"));
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  int more_than_half = 0;
+  for (int x = 240; x < frame_width; x += 2) {
+    Gray image = world.background;
+    const int seen = std::min(size, frame_width - x);
+    paste(image, crop(patch, 0, 0, seen, size), x, 80);
+    GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, image));
+    const auto* roi = gst_buffer_get_video_region_of_interest_meta(out);
+    for (const Peak& peak : claims(found_in(out))) {
+      fail_unless(roi != nullptr);
+      assert_at(peak, x, 80, 8);
+      assert_equals_int(roi->x, std::lround(peak.x));
+      assert_equals_int(roi->x + roi->w,
+                        std::min<long>(std::lround(peak.x) + peak.width, frame_width));
+      more_than_half += peak.x + peak.width / 2 > frame_width;
+    }
+    gst_buffer_unref(out);
+  }
+  fail_unless(more_than_half > 0);
+}
+
 /// Peaks in windows equal those in whole frames to the last bit, also near the edges.
 ELEMENT_TEST(windows_and_whole_frames_agree) {
   const World world;
