@@ -63,7 +63,7 @@ constexpr Bounds bounds_of_filters[] = {
     {"bounces", "", 0.95, 0, 0, 4, 0, 2},
     // It comes back between two searches of the whole frame: up to ten frames late. It is claimed
     // until seven tenths of it have left; in the truth it is gone when half of it has.
-    {"leaves", "", 0.81, 0, 0.02, 2, 0, 2},
+    {"leaves", "", 0.81, 0, 0.04, 2, 0, 2},
     {"missing", "", 0.95, 0, 0, 1, 0, 0},
     // In the frame in which half of one is covered, its id may be nearer to the other.
     {"crossing", "max-peaks=2", 0.93, 0, 0, 2, 1, 0},
