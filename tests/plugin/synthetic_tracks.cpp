@@ -73,7 +73,7 @@ constexpr Bounds bounds_of_filters[] = {
     {"quick-hidden-crossing", "max-peaks=2", 0.74, 0.05, 0.08, 2, 0, 0},
     {"passed", "", 0.97, 0, 0.7, 1, 0, 0},
     {"small", "", 0.97, 0, 0, 1, 0, 0},
-    // Parts leave all the time: none is claimed elsewhere.
+    // Parts leave all the time, and are claimed there as in `leaves`.
     {"conveyor", "tracker=filter max-peaks=8 threshold=0.8", 0.9, 0.06, 0.07, 43, 0, 0},
 };
 

@@ -74,18 +74,13 @@ TEST_F(LeavingTest, WhatIsOverTheEdgeByHalfIsFollowedAndComesBack) {
 
 /// Of what leaves a part is not seen, so it is responded to with less. Elsewhere that is not it.
 TEST_F(LeavingTest, WhatLeavesIsRespondedToWithLess) {
-  const auto weak = [](double x) {
-    RatedDetection one = rated_detection(x, 50, 0.6);
-    one.response *= 0.3;
-    return one;
-  };
   for (const bool leaves : {true, false}) {
     const double begin = leaves ? 593 : 493;
     see({peak(begin, 50)}, {});
     for (int i = 1; i <= 9; ++i) see({}, {rated_detection(begin + 3 * i, 50, 1, last_id_)});
-    RatedDetection one = weak(begin + 30);  // of 20 columns 17 are in view, before it was all
-    one.filter = last_id_;
-    see({}, {one});
+    RatedDetection weak = rated_detection(begin + 30, 50, 0.6, last_id_);
+    weak.response *= 0.3;
+    see({}, {weak});  // of 20 columns 17 are in view where it leaves, before it was all
     EXPECT_EQ(track().target.lost, !leaves);
     tracker_.end();
   }
