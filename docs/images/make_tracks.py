@@ -25,6 +25,7 @@ SHOWN = (0, 16, 27, 42, 62, 84, 100, 126)  # what happens there is said below th
 COLUMNS = 4
 TOLERANCE = 6  # pixels, of the middle
 LEAST_FOUND = 0.8  # of the frames that show it whole
+OUT_OF_SIGHT = 0.15  # of its width, at most
 
 
 def pose(frame):
@@ -77,7 +78,7 @@ def check(lines):
         found = [peak for peak in json.loads(line)['peaks'] if not peak['lost']]
         for peak in found:
             off = np.hypot(peak['center-x'] - x, peak['center-y'] - y)
-            assert share_in_view(frame) > 0.2 and off < TOLERANCE + 30 * (share_in_view(frame) < 1), (frame, off)
+            assert share_in_view(frame) > OUT_OF_SIGHT and off < TOLERANCE + 30 * (share_in_view(frame) < 1), (frame, off)
         whole += share_in_view(frame) == 1
         seen += share_in_view(frame) == 1 and len(found) == 1
     assert seen >= LEAST_FOUND * whole, (seen, whole)

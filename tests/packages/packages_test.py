@@ -67,7 +67,7 @@ def need():
 def build():
     """The packages, by name, and the list of changes."""
     copy = FOLDER / 'cudaxcorr'
-    shutil.copytree(SOURCE, copy, symlinks=True, ignore=shutil.ignore_patterns('.*', 'build*', '__pycache__'))
+    shutil.copytree(SOURCE, copy, symlinks=True, ignore=shutil.ignore_patterns('.*', 'build', 'build-*', '__pycache__'))
     began = time.monotonic()
     compilers = {'CC': 'ccache gcc', 'CXX': 'ccache g++', 'CCACHE_BASEDIR': str(FOLDER)}
     run('dpkg-buildpackage', '-d', '-b', '-us', '-uc', cwd=copy, extra=compilers if shutil.which('ccache') else {})
