@@ -78,7 +78,8 @@ def check(lines):
         found = [peak for peak in json.loads(line)['peaks'] if not peak['lost']]
         for peak in found:
             off = np.hypot(peak['center-x'] - x, peak['center-y'] - y)
-            assert share_in_view(frame) > OUT_OF_SIGHT and off < TOLERANCE + 30 * (share_in_view(frame) < 1), (frame, off)
+            assert share_in_view(frame) > OUT_OF_SIGHT, frame
+            assert off < TOLERANCE + 30 * (share_in_view(frame) < 1), (frame, off)
         whole += share_in_view(frame) == 1
         seen += share_in_view(frame) == 1 and len(found) == 1
     assert seen >= LEAST_FOUND * whole, (seen, whole)

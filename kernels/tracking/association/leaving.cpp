@@ -45,9 +45,8 @@ void Targets::drop_ended(std::uint64_t frame, const TrackRules& rules) {
     // What was lost elsewhere may have turned back long before.
     const bool may_leave = !track.sought || (by_filter && crossed_edge(track) && !track.candidate &&
                                              !track.trace.anywhere);
-    // A filter may see it again where it turns back over the edge; of several that look the same,
-    // the next one. What has bounced off the edge is not there any more.
-    const bool may_turn_back = by_filter && rules.max_targets == 1 && crossed_edge(track) &&
+    // A filter may see it again where it turns back; of several that look the same, the next one.
+    const bool may_turn_back = by_filter && rules.max_targets == 1 &&
                                track.trace.missed < rules.settings.min_frames_for_lost;
     if (may_leave && !may_turn_back && over_edge(track)) {
       tell(TrackEvent::left, track);
