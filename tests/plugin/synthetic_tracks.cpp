@@ -67,7 +67,7 @@ constexpr Bounds bounds_of_filters[] = {
     {"missing", "", 0.95, 0, 0, 1, 0, 0},
     // In the frame in which half of one is covered, its id may be nearer to the other.
     {"crossing", "max-peaks=2", 0.93, 0, 0, 2, 1, 0},
-    {"slow-crossing", "max-peaks=2", 0.91, 0, 0, 2, 1, 0},
+    {"slow-crossing", "max-peaks=2", 0.91, 0, 0, 2, 0, 0},
     {"long-crossing", "max-peaks=2", 0.87, 0, 0, 2, 0, 0},
     {"hidden-crossing", "max-peaks=2", 0.82, 0.06, 0.16, 2, 0, 0},
     {"quick-hidden-crossing", "max-peaks=2", 0.74, 0.05, 0.08, 2, 0, 0},
